@@ -1,0 +1,48 @@
+// GPUs as their makers and those who measured them describe them.
+#pragma once
+
+#include <string>
+
+#include "base/units.hpp"
+
+namespace trunkline::catalog {
+
+enum class Precision { fp32, tf32, fp16, bf16, fp8, fp4 };
+
+// Families that behave alike; every per-generation constant in the program is keyed by this.
+enum class Generation { kepler_to_pascal, volta, turing, ampere, ada, hopper, blackwell, blackwell_consumer, cdna3, other };
+
+enum class LinkFamily { none, nvlink, xgmi };
+
+struct Gpu {
+  std::string id, name, vendor, form;
+  Generation generation = Generation::other;
+  int compute_capability = 0;  // 80, 90, 100, …; 0 where the term does not apply
+  int sms = 0;                 // streaming multiprocessors (compute units on AMD)
+
+  // Dense tensor-core rates with fp32 accumulation; zero = the hardware has none.
+  FlopRate fp32, tf32, fp16, bf16, fp8, fp4;
+
+  Bytes memory;
+  Bandwidth memory_bandwidth;
+
+  LinkFamily link_family = LinkFamily::none;
+  int link_generation = 0;
+  int links = 0;
+  Bandwidth link_bandwidth;  // all links together, one direction
+
+  int pcie_generation = 0;
+  int pcie_lanes = 16;
+  double tdp_w = 0;
+
+  // The dense rate at `precision`; where the hardware lacks it, the rate of what training falls back to
+  // (fp8 → bf16/fp16, bf16 → fp16 before Ampere, fp4 → fp8).
+  FlopRate rate(Precision precision) const;
+  bool supports(Precision precision) const;
+};
+
+std::string name_of(Precision precision);
+std::string name_of(Generation generation);
+double bytes_per_element(Precision precision);  // 4, 4, 2, 2, 1, 0.5
+
+}  // namespace trunkline::catalog

@@ -1,0 +1,20 @@
+// Whole files: reading with a size limit, writing atomically.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace trunkline::io {
+
+constexpr std::int64_t kMaxTextFile = 64LL << 20;  // what a person writes by hand is far smaller
+
+// The whole file as text. Errors: missing, a directory, unreadable, larger than `limit`.
+Result<std::string> read_file(const std::string& path, std::int64_t limit = kMaxTextFile);
+
+// Writes to a temporary name beside `path`, syncs, then renames: a crash leaves the old file or the new one.
+Result<void> write_file(const std::string& path, std::string_view content);
+
+}  // namespace trunkline::io

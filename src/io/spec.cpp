@@ -1,0 +1,229 @@
+#include "io/spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace trunkline::io {
+namespace {
+
+const char* expected_form(FieldType type) {
+  switch (type) {
+    case FieldType::text: return "text";
+    case FieldType::choice: return "one of a few words";
+    case FieldType::boolean: return "true or false";
+    case FieldType::integer: return "a whole number";
+    case FieldType::number: return "a number";
+    case FieldType::bytes: return "a size with a unit, such as 28.5 KB";
+    case FieldType::bandwidth: return "a rate with a unit, such as 400 Gb/s or 8 GB/s";
+    case FieldType::time: return "a time with a unit, such as 10 min";
+    case FieldType::flop_rate: return "a rate such as 312 TFLOP/s";
+    case FieldType::money: return "an amount such as 12 CNY";
+    case FieldType::object: return "a block of keys";
+    case FieldType::list: return "a list";
+    case FieldType::any: return "anything";
+  }
+  return "";
+}
+
+tl::unexpected<Error> at(const Value& value, const FieldSpec& field, const std::string& problem, std::string hint) {
+  return bad_input(value.where(), fmt::format("{}: {}", field.name, problem), std::move(hint));
+}
+
+template <class T>
+Result<void> form_of(Result<T> parsed, const Value& value, const FieldSpec& field) {
+  if (parsed) return {};
+  return at(value, field, parsed.error().message, parsed.error().hint);
+}
+
+Result<void> check_range(double number, const Value& value, const FieldSpec& field) {
+  if (field.min && number < *field.min) return at(value, field, fmt::format("{} is below {}", value.text(), *field.min), fmt::format("expected at least {}", *field.min));
+  if (field.max && number > *field.max) return at(value, field, fmt::format("{} is above {}", value.text(), *field.max), fmt::format("expected at most {}", *field.max));
+  return {};
+}
+
+Result<void> check_scalar(const Value& value, const FieldSpec& field) {
+  const std::string& text = value.text();
+  switch (field.type) {
+    case FieldType::choice: {
+      if (std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end()) return {};
+      return at(value, field, fmt::format("\"{}\" is not known here", text.substr(0, 60)), did_you_mean(text, field.choices));
+    }
+    case FieldType::boolean:
+      if (text == "true" || text == "false") return {};
+      return at(value, field, fmt::format("found {}, expected true or false", value.describe()), {});
+    case FieldType::integer: {
+      const auto number = parse_integer(text);
+      if (!number) return form_of(number, value, field);
+      return check_range(double(*number), value, field);
+    }
+    case FieldType::number: {
+      const auto number = parse_number(text);
+      if (!number) return form_of(number, value, field);
+      return check_range(*number, value, field);
+    }
+    case FieldType::bytes: return form_of(parse_bytes(text), value, field);
+    case FieldType::bandwidth: return form_of(parse_bandwidth(text), value, field);
+    case FieldType::time: return form_of(parse_seconds(text), value, field);
+    case FieldType::flop_rate: return form_of(parse_flop_rate(text), value, field);
+    case FieldType::money: return form_of(parse_money(text), value, field);
+    default: return {};
+  }
+}
+
+Result<void> check_field(const Value& value, const FieldSpec& field) {
+  if (value.is_scalar() && std::find(field.also.begin(), field.also.end(), value.text()) != field.also.end()) return {};
+  if (field.type == FieldType::any) return {};
+  const auto wrong_form = [&] {
+    std::string hint;
+    if (!field.also.empty()) hint = fmt::format("or {}", join(field.also, ", "));
+    return at(value, field, fmt::format("found {}, expected {}", value.describe(), expected_form(field.type)), hint);
+  };
+  if (field.type == FieldType::object) {
+    if (!value.is_map()) return wrong_form();
+    return field.object ? check(value, *field.object) : Result<void>{};
+  }
+  if (field.type == FieldType::list) {
+    if (!value.is_list()) return wrong_form();
+    if (!field.object) return {};
+    for (const auto& item : value.items()) TRUNKLINE_TRY(check(item, *field.object));
+    return {};
+  }
+  if (!value.is_scalar()) return wrong_form();
+  return check_scalar(value, field);
+}
+
+std::string json_text(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') out += "\\n";
+    else out += c;
+  }
+  return out + "\"";
+}
+
+std::string schema_of(const ObjectSpec& spec, int indent);
+
+std::string field_schema(const FieldSpec& field, int indent) {
+  std::string type;
+  switch (field.type) {
+    case FieldType::boolean: type = R"("type": "boolean")"; break;
+    case FieldType::integer: type = R"("type": ["integer", "string"])"; break;
+    case FieldType::number: type = R"("type": ["number", "string"])"; break;
+    case FieldType::list: type = R"("type": "array")"; break;
+    case FieldType::object: type = R"("type": "object")"; break;
+    case FieldType::any: type.clear(); break;
+    default: type = R"("type": "string")";
+  }
+  std::vector<std::string> parts;
+  std::string doc = field.doc;
+  if (field.type >= FieldType::bytes && field.type <= FieldType::money) doc += fmt::format(" ({})", expected_form(field.type));
+  parts.push_back(fmt::format("\"description\": {}", json_text(doc)));
+  if (field.type == FieldType::choice) {
+    std::vector<std::string> words;
+    for (const auto& w : field.choices) words.push_back(json_text(w));
+    for (const auto& w : field.also) words.push_back(json_text(w));
+    parts.push_back(fmt::format("\"enum\": [{}]", join(words, ", ")));
+  } else if (field.type == FieldType::object && field.object) {
+    const std::string inner = schema_of(*field.object, indent);
+    if (field.also.empty()) return inner;
+    std::vector<std::string> words;
+    for (const auto& w : field.also) words.push_back(json_text(w));
+    return fmt::format("{{\"anyOf\": [{}, {{\"enum\": [{}]}}]}}", inner, join(words, ", "));
+  } else if (field.type == FieldType::list && field.object) {
+    parts.push_back(type);
+    parts.push_back(fmt::format("\"items\": {}", schema_of(*field.object, indent)));
+  } else if (!type.empty() && field.also.empty()) {
+    parts.push_back(type);
+  }
+  if (!field.also.empty() && field.type != FieldType::choice) {
+    std::vector<std::string> words;
+    for (const auto& w : field.also) words.push_back(json_text(w));
+    if (!type.empty()) parts.push_back(fmt::format("\"anyOf\": [{{{}}}, {{\"enum\": [{}]}}]", type, join(words, ", ")));
+  }
+  if (field.min) parts.push_back(fmt::format("\"minimum\": {}", *field.min));
+  if (field.max) parts.push_back(fmt::format("\"maximum\": {}", *field.max));
+  return "{" + join(parts, ", ") + "}";
+}
+
+std::string schema_of(const ObjectSpec& spec, int indent) {
+  const std::string pad(std::size_t(indent + 2), ' ');
+  std::string out = fmt::format("{{\n{}\"type\": \"object\",\n{}\"description\": {},\n{}\"additionalProperties\": false,\n", pad, pad, json_text(spec.doc), pad);
+  std::vector<std::string> required;
+  for (const auto& f : spec.fields) {
+    if (f.required) required.push_back(json_text(f.name));
+  }
+  if (!required.empty()) out += fmt::format("{}\"required\": [{}],\n", pad, join(required, ", "));
+  out += fmt::format("{}\"properties\": {{\n", pad);
+  for (std::size_t i = 0; i < spec.fields.size(); ++i) {
+    out += fmt::format("{}  {}: {}{}\n", pad, json_text(spec.fields[i].name), field_schema(spec.fields[i], indent + 4), i + 1 < spec.fields.size() ? "," : "");
+  }
+  out += fmt::format("{}}}\n{}}}", pad, std::string(std::size_t(indent), ' '));
+  return out;
+}
+
+const Value* scalar_field(const Value& map, std::string_view key) {
+  const Value* field = map.find(key);
+  return field && field->is_scalar() ? field : nullptr;
+}
+
+template <class T, class Parse>
+std::optional<T> get_parsed(const Value& map, std::string_view key, Parse parse) {
+  const Value* field = scalar_field(map, key);
+  if (!field) return std::nullopt;
+  auto parsed = parse(field->text());
+  if (!parsed) return std::nullopt;
+  return *parsed;
+}
+
+}  // namespace
+
+Result<void> check(const Value& value, const ObjectSpec& spec) {
+  if (!value.is_map()) return bad_input(value.where(), fmt::format("{}: found {}, expected a block of keys", spec.name, value.describe()), spec.doc);
+  std::vector<std::string> names;
+  for (const auto& f : spec.fields) names.push_back(f.name);
+  for (const auto& [key, field_value] : value.fields()) {
+    const auto field = std::find_if(spec.fields.begin(), spec.fields.end(), [&](const FieldSpec& f) { return f.name == key; });
+    if (field == spec.fields.end()) {
+      return bad_input(field_value.where(), fmt::format("unknown key \"{}\" in {}", key.substr(0, 60), spec.name), did_you_mean(key, names));
+    }
+    if (!field_value.is_null()) TRUNKLINE_TRY(check_field(field_value, *field));
+  }
+  for (const auto& f : spec.fields) {
+    const Value* present = value.find(f.name);
+    if (f.required && (!present || present->is_null())) {
+      return bad_input(value.where(), fmt::format("{} lacks the key \"{}\"", spec.name, f.name), fmt::format("{}: {} ({})", f.name, f.doc, expected_form(f.type)));
+    }
+  }
+  return {};
+}
+
+std::string json_schema(const ObjectSpec& spec) {
+  std::string body = schema_of(spec, 0);
+  return "{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n  \"title\": " + json_text(spec.name) + "," + body.substr(1) + "\n";
+}
+
+std::optional<std::string> get_text(const Value& map, std::string_view key) {
+  const Value* field = scalar_field(map, key);
+  if (!field) return std::nullopt;
+  return field->text();
+}
+std::optional<bool> get_bool(const Value& map, std::string_view key) {
+  const Value* field = scalar_field(map, key);
+  if (!field) return std::nullopt;
+  if (field->text() == "true") return true;
+  if (field->text() == "false") return false;
+  return std::nullopt;
+}
+std::optional<std::int64_t> get_integer(const Value& map, std::string_view key) { return get_parsed<std::int64_t>(map, key, parse_integer); }
+std::optional<double> get_number(const Value& map, std::string_view key) { return get_parsed<double>(map, key, parse_number); }
+std::optional<Bytes> get_bytes(const Value& map, std::string_view key) { return get_parsed<Bytes>(map, key, parse_bytes); }
+std::optional<Bandwidth> get_bandwidth(const Value& map, std::string_view key) { return get_parsed<Bandwidth>(map, key, parse_bandwidth); }
+std::optional<Seconds> get_seconds(const Value& map, std::string_view key) { return get_parsed<Seconds>(map, key, parse_seconds); }
+std::optional<FlopRate> get_flop_rate(const Value& map, std::string_view key) { return get_parsed<FlopRate>(map, key, parse_flop_rate); }
+std::optional<Money> get_money(const Value& map, std::string_view key) { return get_parsed<Money>(map, key, parse_money); }
+
+}  // namespace trunkline::io

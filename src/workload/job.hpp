@@ -1,0 +1,114 @@
+// A job: model + data + parallelism + schedule, as a job file states it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "catalog/gpu.hpp"
+#include "io/spec.hpp"
+#include "workload/model.hpp"
+
+namespace trunkline::workload {
+
+enum class TrainingKind { full, lora, qlora };
+enum class Recompute { none, selective, full };
+enum class Sharding { none, zero1, zero2, zero3, hsdp };
+enum class Optimizer { adamw, sgd, adafactor, lion };
+
+// Behaviours are described in predict/framework.hpp; here only the name.
+enum class Framework {
+  pytorch_eager, pytorch_compile, pytorch_ddp, pytorch_fsdp, megatron, megatron_deepspeed, megatron_bridge, nemo, mlperf_nvidia,
+  torchtitan, composer_fsdp, maxtext, pax, internevo, ideal
+};
+
+struct Precisions {
+  catalog::Precision compute = catalog::Precision::bf16;
+  catalog::Precision parameters = catalog::Precision::bf16;
+  catalog::Precision optimizer = catalog::Precision::fp32;
+};
+
+struct Parallelism {
+  int tp = 1, pp = 1, vpp = 1, dp = 1, cp = 1, ep = 1;
+  Sharding sharding = Sharding::none;
+  int shard_group = 0;           // ranks that share one copy under hsdp; 0 = one node
+  bool sequence_parallel = false;
+  int gpus() const { return tp * pp * cp * dp; }
+};
+
+// What a job file left to us (`auto` or absent).
+struct Open {
+  bool tp = false, pp = false, vpp = false, dp = false, cp = false, ep = false, sharding = false, micro = false, recompute = false;
+};
+
+struct Batch {
+  std::int64_t global = 0;    // samples a step, all ranks
+  std::int64_t micro = 1;     // samples a rank passes at once
+  std::int64_t sequence = 0;  // tokens a sample; 0 for models without a free length
+};
+
+enum class DataSource { ingest, volume, local };
+enum class Staging { before, overlap, none };
+
+struct Data {
+  double samples = 0;  // of the dataset
+  Bytes bytes_per_sample;
+  DataSource source = DataSource::ingest;
+  Staging staging = Staging::before;
+};
+
+enum class CheckpointTarget { volume, local };
+enum class CheckpointMode { sync, async };
+
+struct Checkpoint {
+  std::int64_t every_steps = 0;
+  CheckpointTarget to = CheckpointTarget::volume;
+  CheckpointMode mode = CheckpointMode::sync;
+};
+
+struct Run {
+  std::optional<double> epochs, steps, tokens;
+};
+
+struct Lora {
+  int rank = 16;
+  bool all_linear = true;  // else attention only
+};
+
+struct Job {
+  std::string file;
+  Model model;
+  TrainingKind kind = TrainingKind::full;
+  Lora lora;
+  Precisions precision;
+  Optimizer optimizer = Optimizer::adamw;
+  Framework framework = Framework::megatron;
+  Recompute recompute = Recompute::none;
+  bool compile = false;
+  std::optional<bool> flash_attention;  // absent = the framework's habit
+  Batch batch;
+  Parallelism parallelism;
+  Open open;
+  std::optional<Data> data;
+  std::optional<Checkpoint> checkpoint;
+  Run run;
+  std::vector<std::pair<std::string, std::string>> assumed;
+};
+
+const io::ObjectSpec& job_spec();
+// `base_directory` resolves a relative model path.
+Result<Job> job_from(const io::Value& value, const std::string& base_directory);
+Result<Job> read_job(const std::string& path);
+
+// Names as files write them ("pytorch-fsdp", "zero1"), both ways.
+std::string name_of(Framework framework);
+std::string name_of(Sharding sharding);
+std::string name_of(Recompute recompute);
+std::optional<Framework> framework_from(std::string_view name);
+std::optional<Sharding> sharding_from(std::string_view name);
+std::optional<Recompute> recompute_from(std::string_view name);
+
+}  // namespace trunkline::workload
