@@ -3,6 +3,7 @@
 
 #include "base/units.hpp"
 #include "catalog/gpu.hpp"
+#include "kernels/efficiencies.hpp"
 
 namespace trunkline::kernels {
 
@@ -32,6 +33,7 @@ struct Attention {
 class Kernels {
  public:
   explicit Kernels(const catalog::Gpu& gpu);
+  Kernels(const catalog::Gpu& gpu, const Efficiencies& efficiencies);
 
   // Times exclude the CPU's launch gap: the timeline adds that, by framework. They are burst times (cool chip); the
   // timeline applies `sustained` by duty cycle.
@@ -40,12 +42,16 @@ class Kernels {
   Seconds attention_backward(const Attention& shape) const;
   // A kernel that only moves data; `bytes` = read + written.
   Seconds memory_bound(double bytes) const;
+  // Quantising `elements` values to a narrower format before a GEMM (fp8, fp4): read at 2 bytes, written narrow, with
+  // one more read for the largest value. Frameworks add it beside the GEMM; gemm() does not contain it.
+  Seconds cast(double elements, catalog::Precision to) const;
 
   // Share of the burst matrix rate that is left when the chip works at its power limit (0 < … ≤ 1).
   double sustained(catalog::Precision precision) const;
 
  private:
   catalog::Gpu gpu_;
+  Efficiencies efficiencies_;
 };
 
 }  // namespace trunkline::kernels
