@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -15,19 +16,31 @@ namespace trunkline::catalog {
 // measurement · D derived by arithmetic · U not citable (never used for a verdict).
 enum class Confidence { vendor, quoted, secondary, measured, derived, unsourced };
 
+std::string name_of(Confidence confidence);
+
 // One printed fact about a part: what `trunkline catalog NAME` shows.
 struct Fact {
   std::string field, value, source;
   Confidence confidence = Confidence::unsourced;
+  std::string printed;  // the source's own wording, where `value` had to be taken out of it
+  std::string note;
+
+  // Nothing citable stands behind it, or its source prints more than one figure: usable for a prediction that says so.
+  bool doubtful() const { return confidence == Confidence::unsourced || !printed.empty(); }
 };
 
 enum class PartKind { gpu, link, nic, switch_, storage, price, node };
+
+std::string name_of(PartKind kind);
 
 struct Part {
   PartKind kind = PartKind::gpu;
   std::string id, name;
   std::vector<Fact> facts;
   std::string notes;
+  std::vector<std::string> aliases;  // other names that people and drivers use; compared without case
+
+  const Fact* find(std::string_view field) const;  // nullptr where the catalogue does not state it
 };
 
 enum class NicKind { infiniband, roce, efa, ethernet, omnipath };

@@ -1,7 +1,9 @@
 // GPUs as their makers and those who measured them describe them.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/units.hpp"
 
@@ -10,7 +12,20 @@ namespace trunkline::catalog {
 enum class Precision { fp32, tf32, fp16, bf16, fp8, fp4 };
 
 // Families that behave alike; every per-generation constant in the program is keyed by this.
-enum class Generation { kepler_to_pascal, volta, turing, ampere, ada, hopper, blackwell, blackwell_consumer, cdna3, other };
+enum class Generation {
+  kepler_to_pascal,
+  volta,
+  turing,
+  ampere,
+  ada,
+  hopper,
+  blackwell,
+  blackwell_consumer,
+  cdna3,
+  other,
+  cdna2,
+  cdna4,
+};
 
 enum class LinkFamily { none, nvlink, xgmi };
 
@@ -18,9 +33,9 @@ struct Gpu {
   std::string id, name, vendor, form;
   Generation generation = Generation::other;
   int compute_capability = 0;  // 80, 90, 100, …; 0 where the term does not apply
-  int sms = 0;                 // streaming multiprocessors (compute units on AMD)
+  int sms = 0;                 // streaming multiprocessors (compute units on AMD); 0 = not known
 
-  // Dense tensor-core rates with fp32 accumulation; zero = the hardware has none.
+  // Dense tensor-core rates with fp32 accumulation; zero = the hardware has none, or none was found.
   FlopRate fp32, tf32, fp16, bf16, fp8, fp4;
 
   Bytes memory;
@@ -33,16 +48,18 @@ struct Gpu {
 
   int pcie_generation = 0;
   int pcie_lanes = 16;
-  double tdp_w = 0;
+  double tdp_w = 0;  // 0 = not known
 
   // The dense rate at `precision`; where the hardware lacks it, the rate of what training falls back to
-  // (fp8 → bf16/fp16, bf16 → fp16 before Ampere, fp4 → fp8).
+  // (fp4 → fp8 → bf16/fp16, bf16 → fp16 before Ampere, fp16 and tf32 → fp32). Zero only where none of them is known.
   FlopRate rate(Precision precision) const;
   bool supports(Precision precision) const;
 };
 
 std::string name_of(Precision precision);
 std::string name_of(Generation generation);
+std::string name_of(LinkFamily family);
+std::optional<Generation> generation_named(std::string_view name);
 double bytes_per_element(Precision precision);  // 4, 4, 2, 2, 1, 0.5
 
 }  // namespace trunkline::catalog
