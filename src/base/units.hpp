@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <compare>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -41,17 +42,18 @@ using Bandwidth = Quantity<struct BandwidthTag>;  // bytes per second, one direc
 using Flops = Quantity<struct FlopsTag>;          // a number of floating-point operations
 using FlopRate = Quantity<struct FlopRateTag>;    // operations per second
 
-// An exact, signed number of bytes.
+// An exact, signed number of bytes. Made from whole numbers only: a fraction goes through scaled() or gbytes(), which round.
 class Bytes {
  public:
   constexpr Bytes() = default;
-  constexpr explicit Bytes(std::int64_t count) : count_(count) {}
+  template <std::integral Count>
+  constexpr explicit Bytes(Count count) : count_(std::int64_t(count)) {}
   constexpr std::int64_t count() const { return count_; }
 
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count_ + b.count_); }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count_ - b.count_); }
-  friend constexpr Bytes operator*(Bytes a, std::int64_t k) { return Bytes(a.count_ * k); }
-  friend constexpr Bytes operator*(std::int64_t k, Bytes a) { return Bytes(a.count_ * k); }
+  friend constexpr Bytes operator*(Bytes a, std::integral auto k) { return Bytes(a.count_ * std::int64_t(k)); }
+  friend constexpr Bytes operator*(std::integral auto k, Bytes a) { return Bytes(a.count_ * std::int64_t(k)); }
   friend constexpr double operator/(Bytes a, Bytes b) { return double(a.count_) / double(b.count_); }
   constexpr Bytes& operator+=(Bytes b) { count_ += b.count_; return *this; }
   constexpr Bytes& operator-=(Bytes b) { count_ -= b.count_; return *this; }
@@ -75,10 +77,10 @@ constexpr Seconds microseconds(double v) { return Seconds::from_si(v * 1e-6); }
 constexpr double as_microseconds(Seconds t) { return t.si() * 1e6; }
 constexpr double as_milliseconds(Seconds t) { return t.si() * 1e3; }
 
-constexpr Bytes bytes(std::int64_t v) { return Bytes(v); }
-constexpr Bytes kib(std::int64_t v) { return Bytes(v << 10); }
-constexpr Bytes mib(std::int64_t v) { return Bytes(v << 20); }
-constexpr Bytes gib(std::int64_t v) { return Bytes(v << 30); }
+constexpr Bytes bytes(std::integral auto v) { return Bytes(v); }
+constexpr Bytes kib(std::integral auto v) { return Bytes(1024) * v; }
+constexpr Bytes mib(std::integral auto v) { return Bytes(1 << 20) * v; }
+constexpr Bytes gib(std::integral auto v) { return Bytes(1 << 30) * v; }
 constexpr Bytes gbytes(double v) { return scaled(Bytes(1'000'000'000), v); }
 constexpr double as_gbytes(Bytes b) { return double(b.count()) * 1e-9; }
 constexpr double as_gib(Bytes b) { return double(b.count()) / double(1LL << 30); }
