@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,9 @@ enum class TrainingKind { full, lora, qlora };
 enum class Recompute { none, selective, full };
 enum class Sharding { none, zero1, zero2, zero3, hsdp };
 enum class Optimizer { adamw, sgd, adafactor, lion };
+
+// How a pipeline orders micro-batches; interleaving follows from vpp > 1.
+enum class Schedule { one_f_one_b, gpipe, zero_bubble_1p, zero_bubble_2p };
 
 // Behaviours are described in predict/framework.hpp; here only the name.
 enum class Framework {
@@ -36,12 +40,14 @@ struct Parallelism {
   Sharding sharding = Sharding::none;
   int shard_group = 0;           // ranks that share one copy under hsdp; 0 = one node
   bool sequence_parallel = false;
+  Schedule schedule = Schedule::one_f_one_b;
   int gpus() const { return tp * pp * cp * dp; }
 };
 
 // What a job file left to us (`auto` or absent).
 struct Open {
   bool tp = false, pp = false, vpp = false, dp = false, cp = false, ep = false, sharding = false, micro = false, recompute = false;
+  bool precision = false, sequence_parallel = false;
 };
 
 struct Batch {
@@ -107,8 +113,15 @@ Result<Job> read_job(const std::string& path);
 std::string name_of(Framework framework);
 std::string name_of(Sharding sharding);
 std::string name_of(Recompute recompute);
+std::string name_of(TrainingKind kind);
+std::string name_of(Optimizer optimizer);
+std::string name_of(DataSource source);
+std::string name_of(Staging staging);
+std::string name_of(CheckpointTarget target);
+std::string name_of(CheckpointMode mode);
 std::optional<Framework> framework_from(std::string_view name);
 std::optional<Sharding> sharding_from(std::string_view name);
 std::optional<Recompute> recompute_from(std::string_view name);
+std::optional<catalog::Precision> precision_from(std::string_view name);
 
 }  // namespace trunkline::workload

@@ -1,0 +1,113 @@
+#include "timeline/pass_time.hpp"
+
+#include <algorithm>
+
+namespace trunkline::timeline {
+
+using collectives::Collective;
+using workload::Exchange;
+using workload::Op;
+
+PassTime& PassTime::operator+=(const PassTime& o) {
+  matrix_s += o.matrix_s;
+  memory_s += o.memory_s;
+  attention_s += o.attention_s;
+  exposed_s += o.exposed_s;
+  hidden_s += o.hidden_s;
+  hidden_sm_s += o.hidden_sm_s;
+  host_s += o.host_s;
+  return *this;
+}
+
+PassTime operator*(PassTime t, double n) {
+  t.matrix_s *= n;
+  t.memory_s *= n;
+  t.attention_s *= n;
+  t.exposed_s *= n;
+  t.hidden_s *= n;
+  t.hidden_sm_s *= n;
+  t.host_s *= n;
+  return t;
+}
+
+const collectives::Domain& Pricer::domain(workload::Group group) const {
+  switch (group) {
+    case workload::Group::tensor: return domains_.tensor;
+    case workload::Group::context: return domains_.context;
+    case workload::Group::expert: return domains_.expert;
+    case workload::Group::data: return domains_.data;
+    case workload::Group::pipeline: return domains_.pipeline;
+  }
+  return domains_.tensor;
+}
+
+collectives::Cost Pricer::exchange(Exchange exchange, const collectives::Domain& domain, double bytes) const {
+  if (domain.ranks() <= 1 || bytes <= 0) return {};
+  const Bytes size = scaled(Bytes(1), bytes);
+  switch (exchange) {
+    case Exchange::all_reduce: return time_of(domain, Collective::all_reduce, size, options_);
+    case Exchange::all_gather: return time_of(domain, Collective::all_gather, size, options_);
+    case Exchange::reduce_scatter: return time_of(domain, Collective::reduce_scatter, size, options_);
+    case Exchange::all_to_all: return time_of(domain, Collective::all_to_all, size, options_);
+    case Exchange::ring_pass: {
+      collectives::Cost once = time_of(domain, Collective::send_recv, size, options_);
+      once.time = once.time * double(domain.ranks() - 1);
+      return once;
+    }
+  }
+  return {};
+}
+
+double Pricer::kernel_s(const Op& op) const {
+  if (op.kind == Op::Kind::gemm) {
+    if (!effects_.quantisation) return 2 * op.batch * op.m * op.n * op.k / (0.75 * gpu_.rate(op.precision).si());
+    kernels::Gemm shape;
+    shape.m = op.m, shape.n = op.n, shape.k = op.k, shape.batch = op.batch;
+    shape.precision = op.precision;
+    shape.output_bytes = int(op.output_bytes);
+    return kernels_.gemm(shape).si();
+  }
+  if (op.kind == Op::Kind::attention) {
+    kernels::Attention shape;
+    shape.batch = op.sequences;
+    shape.heads = op.heads, shape.kv_heads = op.kv_heads;
+    shape.query_length = op.query_length, shape.key_length = op.key_length, shape.head_dim = op.head_dim;
+    shape.causal = op.causal;
+    shape.precision = op.precision;
+    const bool hopper = gpu_.generation == catalog::Generation::hopper || gpu_.generation == catalog::Generation::blackwell;
+    shape.kind = !op.flash ? kernels::AttentionKind::unfused : (hopper && behaviour_.newest_attention ? kernels::AttentionKind::flash3 : kernels::AttentionKind::flash2);
+    return (op.backward ? kernels_.attention_backward(shape) : kernels_.attention_forward(shape)).si();
+  }
+  return effects_.memory_bound ? kernels_.memory_bound(op.bytes).si() : 0;
+}
+
+void Pricer::add_exchange(const Op& op, PassTime& time) const {
+  const collectives::Cost cost = exchange(op.exchange, domain(op.group), op.size);
+  const double hidden = effects_.overlap ? op.hidden : 0;
+  time.exposed_s += (1 - hidden) * cost.time.si();
+  time.hidden_s += hidden * cost.time.si();
+  if (effects_.contention && gpu_.sms > 0) time.hidden_sm_s += hidden * cost.time.si() * std::min(0.5, double(cost.channels) / gpu_.sms);
+}
+
+PassTime Pricer::price(const workload::Pass& pass) const {
+  PassTime time;
+  double attention_exchange = 0;
+  for (const Op& op : pass.ops) {
+    if (op.kind == Op::Kind::exchange) {
+      if (op.exchange == Exchange::ring_pass) attention_exchange += exchange(op.exchange, domain(op.group), op.size).time.si();
+      else add_exchange(op, time);
+      continue;
+    }
+    const double s = kernel_s(op);
+    (op.kind == Op::Kind::memory ? time.memory_s : time.matrix_s) += s;
+    if (op.kind == Op::Kind::attention) time.attention_s += s;
+    if (effects_.launch) time.host_s += op.launches * behaviour_.launch_s;
+  }
+  // Keys and values travel while attention works on the part that has arrived.
+  const double hidden = effects_.overlap ? std::min(attention_exchange, time.attention_s) : 0;
+  time.exposed_s += attention_exchange - hidden;
+  time.hidden_s += hidden;
+  return time;
+}
+
+}  // namespace trunkline::timeline

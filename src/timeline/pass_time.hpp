@@ -1,0 +1,53 @@
+// The operations of one pass (forward, backward) of one layer, priced.
+#pragma once
+
+#include "collectives/collective.hpp"
+#include "kernels/kernels.hpp"
+#include "timeline/effects.hpp"
+#include "workload/operations.hpp"
+
+namespace trunkline::timeline {
+
+// The groups of ranks that a job's communication runs in, as one GPU sees them.
+struct Domains {
+  collectives::Domain tensor, context, expert, data, expert_data, shard, replica, pipeline;
+};
+
+struct PassTime {
+  double matrix_s = 0;     // GEMMs and attention, burst rate
+  double memory_s = 0;     // kernels bound by memory
+  double attention_s = 0;  // part of matrix_s
+  double exposed_s = 0;    // communication that nothing hides
+  double hidden_s = 0;     // communication beside computation
+  double hidden_sm_s = 0;  // Σ hidden time × share of the SMs it takes
+  double host_s = 0;       // launch cost
+
+  PassTime& operator+=(const PassTime& o);
+  friend PassTime operator*(PassTime t, double n);
+};
+
+class Pricer {
+ public:
+  Pricer(const kernels::Kernels& kernels, const catalog::Gpu& gpu, const Domains& domains, const workload::Behaviour& behaviour,
+         const Effects& effects, const collectives::Options& options)
+      : kernels_(kernels), gpu_(gpu), domains_(domains), behaviour_(behaviour), effects_(effects), options_(options) {}
+
+  PassTime price(const workload::Pass& pass) const;
+
+  // One exchange alone.
+  collectives::Cost exchange(workload::Exchange exchange, const collectives::Domain& domain, double bytes) const;
+  const collectives::Domain& domain(workload::Group group) const;
+
+ private:
+  double kernel_s(const workload::Op& op) const;
+  void add_exchange(const workload::Op& op, PassTime& time) const;
+
+  const kernels::Kernels& kernels_;
+  const catalog::Gpu& gpu_;
+  const Domains& domains_;
+  const workload::Behaviour& behaviour_;
+  const Effects& effects_;
+  const collectives::Options& options_;
+};
+
+}  // namespace trunkline::timeline

@@ -1,0 +1,44 @@
+// Who runs when in a pipeline: micro-batches through stages, on an integer picosecond clock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workload/job.hpp"
+
+namespace trunkline::timeline {
+
+using Picoseconds = std::int64_t;
+
+// What one stage spends on one micro-batch, for each of its chunks (one chunk unless interleaved).
+struct StageCost {
+  std::vector<Picoseconds> forward, backward;  // a chunk each
+  Picoseconds weight_gradient = 0;             // the part of backward that zero-bubble schedules may put off (all chunks)
+};
+
+struct PipelineInput {
+  std::vector<StageCost> stages;
+  int micro_batches = 1;
+  Picoseconds transfer = 0;   // one boundary copy: what the receiver waits beyond the sender's end
+  bool blocking = false;      // the copy also occupies both stages
+  workload::Schedule schedule = workload::Schedule::one_f_one_b;
+};
+
+struct PipelineSlot {
+  int stage, chunk, micro_batch;
+  bool backward;
+  Picoseconds start, end;
+};
+
+struct PipelineResult {
+  Picoseconds end = 0;                        // the last stage to finish
+  std::vector<Picoseconds> stage_end, busy;   // a stage each
+  std::vector<Picoseconds> last_backward;     // length of each stage's last backward (all chunks), beside which gradients reduce
+  std::vector<PipelineSlot> slots;            // filled when asked for
+};
+
+// Simulates the schedule (Megatron's order for 1F1B and interleaving; greedy zero-bubble with p or 2p micro-batches in
+// flight). Cost: O(stages × micro-batches × chunks).
+PipelineResult run_pipeline(const PipelineInput& input, bool keep_slots = false);
+
+}  // namespace trunkline::timeline

@@ -1,0 +1,311 @@
+#include "timeline/step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "timeline/overlap.hpp"
+
+namespace trunkline::timeline {
+
+using workload::Exchange;
+using workload::Sharding;
+
+namespace {
+
+Picoseconds ps(double s) { return Picoseconds(std::llround(s * 1e12)); }
+
+// One chunk of layers on one stage, forward or backward, in seconds.
+struct ChunkTime {
+  double matrix = 0, memory = 0, tensor = 0, shard = 0, host = 0, hidden = 0, contention = 0;
+
+  double compute() const { return matrix + memory + contention; }
+  double gpu() const { return compute() + tensor + shard; }
+  double launch_gap() const { return std::max(0.0, host - gpu()); }
+  double total() const { return gpu() + launch_gap(); }
+  void add(const PassTime& t, double n) {
+    matrix += t.matrix_s * n;
+    memory += t.memory_s * n;
+    tensor += t.exposed_s * n;
+    hidden += t.hidden_s * n;
+    contention += t.hidden_sm_s * n;
+    host += t.host_s * n;
+  }
+  ChunkTime& operator+=(const ChunkTime& o) {
+    matrix += o.matrix, memory += o.memory, tensor += o.tensor, shard += o.shard;
+    host += o.host, hidden += o.hidden, contention += o.contention;
+    return *this;
+  }
+};
+
+struct LayerPrices {
+  PassTime forward, backward, recompute;
+  double parameters = 0, expert_parameters = 0;
+};
+
+struct Chunk {
+  double dense = 0, experts = 0;
+  bool first = false, last = false;
+};
+
+class StepTimer {
+ public:
+  explicit StepTimer(const StepInput& in)
+      : in_(in), p_(in.job.parallelism), pricer_(in.kernels, in.gpu, in.domains, in.behaviour, in.effects, in.collective_options) {
+    micro_batches_ = std::max<std::int64_t>(1, in.job.batch.global / std::max<std::int64_t>(1, in.job.batch.micro * p_.dp));
+    sharded_ = p_.sharding == Sharding::zero3 || p_.sharding == Sharding::hsdp;
+    stages_ = std::max(1, p_.pp);
+    chunks_ = std::max(1, p_.vpp);
+  }
+
+  StepResult run(bool keep_slots) {
+    for (const auto& tower : in_.work.towers) price(tower);
+    PipelineInput pipeline;
+    pipeline.micro_batches = int(micro_batches_);
+    pipeline.schedule = p_.schedule;
+    for (int s = 0; s < stages_; ++s) pipeline.stages.push_back(stage_cost(s));
+    if (stages_ > 1) {
+      const double transfer = time_of(in_.domains.pipeline, collectives::Collective::send_recv, scaled(Bytes(1), in_.work.towers[0].boundary_bytes), in_.collective_options).time.si();
+      pipeline.transfer = ps(transfer);
+      pipeline.blocking = !in_.behaviour.pipeline_overlap || !in_.effects.overlap;
+    }
+    const PipelineResult timeline = run_pipeline(pipeline, keep_slots);
+    return assemble(pipeline, timeline);
+  }
+
+ private:
+  struct TowerPrices {
+    LayerPrices dense, experts;
+    PassTime before_f, before_b, after_f, after_b;
+  };
+
+  void price(const workload::TowerWork& tower) {
+    TowerPrices t;
+    const auto layer = [&](const workload::LayerWork& work) {
+      LayerPrices l;
+      if (work.count == 0) return l;
+      l.forward = pricer_.price(work.forward);
+      l.backward = pricer_.price(work.backward);
+      l.recompute = pricer_.price(work.recompute);
+      l.parameters = work.parameters;
+      l.expert_parameters = work.expert_parameters;
+      return l;
+    };
+    t.dense = layer(tower.dense);
+    t.experts = layer(tower.experts);
+    t.before_f = pricer_.price(tower.before_forward);
+    t.before_b = pricer_.price(tower.before_backward);
+    t.after_f = pricer_.price(tower.after_forward);
+    t.after_b = pricer_.price(tower.after_backward);
+    towers_.push_back(t);
+  }
+
+  // How many of `count` layers chunk `index` of `chunks` holds: as even as can be, the remainder in the middle chunks,
+  // away from the embedding and the output layer.
+  static double share(int count, int index, int chunks) {
+    const int base = count / chunks, rest = count % chunks;
+    const int from = (chunks - rest + 1) / 2;
+    return base + (index >= from && index < from + rest ? 1 : 0);
+  }
+
+  Chunk chunk(const workload::TowerWork& tower, int stage, int c) const {
+    const int index = c * stages_ + stage, all = stages_ * chunks_;
+    return {share(tower.dense.count, index, all), share(tower.experts.count, index, all), index == 0, index == all - 1};
+  }
+
+  double gathered_bytes() const { return catalog::bytes_per_element(in_.job.precision.parameters == catalog::Precision::fp32 ? catalog::Precision::bf16 : in_.job.precision.parameters); }
+
+  // Power limit, SM contention and the fitted factor, applied to a chunk as a whole.
+  void settle(ChunkTime& t) const {
+    if (in_.effects.sustained && t.matrix > 0) {
+      const double duty = t.matrix / std::max(t.matrix + t.memory, t.gpu());
+      const double left = in_.kernels.sustained(in_.job.precision.compute);
+      t.matrix /= 1 - duty * (1 - left);
+    }
+    const double factor = in_.effects.fitted ? in_.compute_factor : 1;
+    t.matrix *= factor;
+    t.memory *= factor;
+    t.contention *= factor;
+  }
+
+  void add_sharding(ChunkTime& t, double layers, const LayerPrices& l, double compute_s, bool backward) const {
+    if (!sharded_ || layers <= 0) return;
+    const double parameters = l.parameters;
+    const collectives::Cost gather = pricer_.exchange(Exchange::all_gather, in_.domains.shard, parameters * gathered_bytes());
+    collectives::Cost reduce;
+    if (backward && (in_.behaviour.sharded_reduce_each_micro || micro_batches_ == 1)) {
+      reduce = pricer_.exchange(Exchange::reduce_scatter, in_.domains.shard, parameters * in_.behaviour.reduce_bytes);
+      if (p_.sharding == Sharding::hsdp && in_.domains.replica.ranks() > 1) {
+        reduce.time += pricer_.exchange(Exchange::all_reduce, in_.domains.replica, parameters * in_.behaviour.reduce_bytes / in_.domains.shard.ranks()).time;
+      }
+    }
+    const bool regather = !backward || in_.behaviour.reshard_after_forward;
+    const double gather_s = regather ? gather.time.si() : 0;
+    Overlapped o = backward ? sharded_backward(layers, compute_s, gather_s, reduce.time.si()) : sharded_forward(layers, compute_s, gather_s);
+    if (!in_.effects.overlap) o = {layers * (gather_s + reduce.time.si()), 0};
+    t.shard += o.exposed_s;
+    t.hidden += o.hidden_s;
+    if (in_.effects.contention && in_.gpu.sms > 0) t.contention += o.hidden_s * std::min(0.5, double(gather.channels) / in_.gpu.sms);
+  }
+
+  ChunkTime chunk_time(int stage, int c, bool backward) const {
+    ChunkTime sum;
+    for (std::size_t i = 0; i < towers_.size(); ++i) {
+      const TowerPrices& t = towers_[i];
+      const Chunk held = chunk(in_.work.towers[i], stage, c);
+      ChunkTime time;
+      const auto add_layers = [&](const LayerPrices& l, double n) {
+        ChunkTime layers;
+        layers.add(backward ? l.backward : l.forward, n);
+        if (backward) layers.add(l.recompute, n);
+        if (n > 0) add_sharding(layers, n, l, layers.gpu() / n, backward);
+        time += layers;
+      };
+      add_layers(t.dense, held.dense);
+      add_layers(t.experts, held.experts);
+      if (held.first) time.add(backward ? t.before_b : t.before_f, 1);
+      if (held.last) time.add(backward ? t.after_b : t.after_f, 1);
+      sum += time;
+    }
+    settle(sum);
+    return sum;
+  }
+
+  StageCost stage_cost(int stage) {
+    StageCost cost;
+    ChunkTime stage_sum;
+    for (int c = 0; c < chunks_; ++c) {
+      const ChunkTime f = chunk_time(stage, c, false), b = chunk_time(stage, c, true);
+      cost.forward.push_back(ps(f.total()));
+      cost.backward.push_back(ps(b.total()));
+      forward_[std::size_t(stage)] += f;
+      backward_[std::size_t(stage)] += b;
+      gap_[std::size_t(stage)] += f.launch_gap() + b.launch_gap();
+    }
+    // A weight gradient is one of backward's two matrix products of each layer.
+    const ChunkTime& b = backward_[std::size_t(stage)];
+    cost.weight_gradient = ps(0.5 * (b.matrix));
+    return cost;
+  }
+
+  // Parameters that this GPU's stage holds (after tensor and expert parallelism, before sharding).
+  double stage_parameters(int stage, bool experts_only) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < towers_.size(); ++i) {
+      for (int c = 0; c < chunks_; ++c) {
+        const Chunk held = chunk(in_.work.towers[i], stage, c);
+        const auto of = [&](const LayerPrices& l) { return experts_only ? l.expert_parameters : l.parameters - l.expert_parameters; };
+        sum += held.dense * of(towers_[i].dense) + held.experts * of(towers_[i].experts);
+        if (!experts_only && held.first) sum += in_.work.towers[i].before_parameters;
+        if (!experts_only && held.last) sum += in_.work.towers[i].after_parameters;
+      }
+    }
+    return sum;
+  }
+
+  struct Tail {
+    double reduce = 0, gather = 0, optimizer = 0, hidden = 0, contention = 0, other = 0;
+  };
+
+  // What follows (or runs beside) the last backward: gradient reduction, optimizer, parameter gathering.
+  Tail tail(int stage) const {
+    Tail t;
+    const double held = stage_parameters(stage, false), experts = stage_parameters(stage, true);
+    const double last_backward = backward_[std::size_t(stage)].gpu(), first_forward = forward_[std::size_t(stage)].gpu();
+    const bool zero1 = p_.sharding == Sharding::zero1 || p_.sharding == Sharding::zero2;
+    const auto sync = [&](const collectives::Domain& domain, double parameters) {
+      if (sharded_ || domain.ranks() <= 1 || parameters <= 0) return;
+      const double bytes = parameters * in_.behaviour.reduce_bytes;
+      const double buckets = std::max(1.0, std::ceil(bytes / double(in_.behaviour.bucket.count())));
+      const bool overlap = in_.effects.overlap && in_.behaviour.reduce_overlap;
+      const collectives::Cost one = pricer_.exchange(zero1 ? Exchange::reduce_scatter : Exchange::all_reduce, domain, bytes / buckets);
+      const Overlapped reduce = bucketed_reduction(buckets, one.time.si(), last_backward, overlap);
+      t.reduce += reduce.exposed_s;
+      t.hidden += reduce.hidden_s;
+      double hidden = reduce.hidden_s;
+      if (zero1) {
+        const double gather_bytes = parameters * gathered_bytes();
+        const double pieces = std::max(1.0, std::ceil(gather_bytes / double(in_.behaviour.bucket.count())));
+        const collectives::Cost each = pricer_.exchange(Exchange::all_gather, domain, gather_bytes / pieces);
+        const Overlapped gather = bucketed_gather(pieces, each.time.si(), first_forward, in_.effects.overlap && in_.behaviour.gather_overlap);
+        t.gather += gather.exposed_s;
+        t.hidden += gather.hidden_s;
+        hidden += gather.hidden_s;
+      }
+      if (in_.effects.contention && in_.gpu.sms > 0) t.contention += hidden * std::min(0.5, double(one.channels) / in_.gpu.sms);
+    };
+    sync(in_.domains.data, held);
+    sync(in_.domains.expert_data, experts);
+    const double shard = zero1 || sharded_ ? (p_.sharding == Sharding::hsdp ? in_.domains.shard.ranks() : std::max(1, in_.domains.data.ranks())) : 1;
+    if (in_.effects.memory_bound && in_.job.kind == workload::TrainingKind::full) {
+      constexpr double kAdamBytes = 4 + 3 * 8 + 2 + 4;  // gradient, master and two moments read + written, 16-bit copy, norm
+      t.optimizer = in_.kernels.memory_bound((held + experts) / shard * kAdamBytes).si();
+    }
+    t.other = in_.effects.launch ? in_.behaviour.step_overhead_s : 0;
+    return t;
+  }
+
+  StepResult assemble(const PipelineInput& pipeline, const PipelineResult& timeline) const {
+    int busiest = 0;
+    for (int s = 1; s < stages_; ++s) {
+      if (timeline.busy[std::size_t(s)] > timeline.busy[std::size_t(busiest)]) busiest = s;
+    }
+    Picoseconds reduced = 0, after = 0;
+    for (int s = 0; s < stages_; ++s) {
+      const Tail t = tail(s);
+      reduced = std::max(reduced, timeline.stage_end[std::size_t(s)] + ps(t.reduce) + ps(t.contention));
+      after = std::max(after, ps(t.optimizer) + ps(t.gather) + ps(t.other));
+    }
+    const auto b = std::size_t(busiest);
+    const Tail t = tail(busiest);
+    const double m = double(micro_batches_);
+    ChunkTime all = forward_[b];
+    all += backward_[b];
+    StepResult result;
+    StepParts& parts = result.parts;
+    parts.total = reduced + after;
+    parts.exposed_comm = ps((all.tensor + all.shard) * m) + ps(t.reduce) + ps(t.gather);
+    const Picoseconds blocked = pipeline.blocking && stages_ > 1 ? pipeline.transfer * 2 * micro_batches_ * chunks_ : 0;
+    parts.exposed_comm += blocked;
+    parts.other = ps(gap_[b] * m) + ps(t.other);
+    parts.compute = timeline.busy[b] - (ps((all.tensor + all.shard) * m) + blocked + ps(gap_[b] * m)) + ps(t.optimizer) + ps(t.contention);
+    parts.bubble = parts.total - parts.compute - parts.exposed_comm - parts.other;
+    if (!in_.effects.bubbles || stages_ == 1) {
+      parts.total -= parts.bubble;
+      parts.bubble = 0;
+    }
+    StepDetail& d = result.detail;
+    d.matrix_s = all.matrix * m;
+    d.memory_s = all.memory * m;
+    d.contention_s = all.contention * m + t.contention;
+    d.optimizer_s = t.optimizer;
+    d.tensor_s = all.tensor * m;
+    d.shard_s = all.shard * m;
+    d.data_s = t.reduce + t.gather;
+    d.pipeline_s = double(blocked) * 1e-12;
+    d.hidden_comm_s = all.hidden * m + t.hidden;
+    d.launch_s = gap_[b] * m;
+    d.busiest_stage = busiest;
+    for (const auto& tower : towers_) {
+      d.recompute_s += (tower.dense.recompute.matrix_s + tower.dense.recompute.memory_s) * m;
+    }
+    result.slots = timeline.slots;
+    return result;
+  }
+
+  const StepInput& in_;
+  const workload::Parallelism& p_;
+  Pricer pricer_;
+  std::int64_t micro_batches_ = 1;
+  bool sharded_ = false;
+  int stages_ = 1, chunks_ = 1;
+  std::vector<TowerPrices> towers_;
+  std::vector<ChunkTime> forward_ = std::vector<ChunkTime>(std::size_t(std::max(1, in_.job.parallelism.pp)));
+  std::vector<ChunkTime> backward_ = forward_;
+  std::vector<double> gap_ = std::vector<double>(forward_.size());
+};
+
+}  // namespace
+
+StepResult time_step(const StepInput& input, bool keep_slots) { return StepTimer(input).run(keep_slots); }
+
+}  // namespace trunkline::timeline

@@ -1,0 +1,323 @@
+#include "workload/layer_ops.hpp"
+
+#include <algorithm>
+
+namespace trunkline::workload {
+
+using catalog::Precision;
+
+namespace {
+
+constexpr double kElement = 2;       // activations are 16-bit in every mixed-precision scheme modelled here
+constexpr double kFp32Passes = 4;    // an unfused norm runs as about this many times the traffic of a fused one
+
+bool is_narrow(Precision p) { return p == Precision::fp8 || p == Precision::fp4; }
+
+}  // namespace
+
+LayerBuilder::LayerBuilder(const Tower& tower, const Job& job, const Behaviour& behaviour)
+    : t_(tower), job_(job), b_(behaviour), tp_(job.parallelism.tp), cp_(job.parallelism.cp), ep_(job.parallelism.ep) {
+  sequences_ = double(job.batch.micro);
+  full_length_ = double(tower.tokens(job.batch.sequence));
+  tokens_ = sequences_ * full_length_ / cp_;
+  norm_tokens_ = b_.sequence_parallel ? tokens_ / tp_ : tokens_;
+  frozen_ = job.kind != TrainingKind::full;
+  linear_ = job.precision.compute;
+}
+
+double LayerBuilder::boundary_bytes() const { return tokens_ * double(t_.hidden) * kElement / (b_.sequence_parallel ? tp_ : 1); }
+
+void LayerBuilder::add_memory(Pass& pass, const char* name, double bytes, int launches) const {
+  Op op;
+  op.name = name;
+  op.bytes = bytes;
+  op.launches = launches;
+  pass.ops.push_back(op);
+}
+
+void LayerBuilder::add_exchange(Pass& pass, const char* name, Exchange exchange, Group group, double size, double hidden) const {
+  if (size <= 0) return;
+  Op op;
+  op.kind = Op::Kind::exchange;
+  op.name = name;
+  op.exchange = exchange;
+  op.group = group;
+  op.size = size;
+  op.hidden = hidden;
+  pass.ops.push_back(op);
+}
+
+// One linear layer: forward y = x·W, then in backward dx = dy·Wᵀ and dW = xᵀ·dy.
+void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double k, double n, double batch) const {
+  Op op;
+  op.kind = Op::Kind::gemm;
+  op.name = name;
+  op.precision = linear_;
+  op.batch = batch;
+  op.m = m, op.k = k, op.n = n;
+  layer.forward.ops.push_back(op);
+  op.k = n, op.n = k;
+  layer.backward.ops.push_back(op);
+  const double weights = batch * k * n;
+  layer.parameters += weights;
+  if (!frozen_) {
+    op.m = k, op.k = m, op.n = n;
+    op.output_bytes = b_.fused_weight_gradient ? 4 : kElement;
+    layer.backward.ops.push_back(op);
+    if (!b_.fused_weight_gradient) add_memory(layer.backward, "accumulate gradient", weights * (kElement + 2 * b_.accumulate_bytes));
+  }
+  if (b_.autocast_weights) add_memory(layer.forward, "cast weights", weights * (4 + kElement));
+  if (is_narrow(linear_)) {  // inputs and gradients are quantised, with a transposed copy for the backward GEMMs
+    add_memory(layer.forward, "quantise input", batch * m * k * (kElement + 2));
+    add_memory(layer.backward, "quantise gradient", batch * m * n * (kElement + 2));
+  }
+}
+
+void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const {
+  const double tensor = tokens * width * kElement;
+  const double factor = b_.fused_norm ? 1 : kFp32Passes;
+  const int launches = b_.fused_norm ? 1 : 6;
+  add_memory(layer.forward, "norm", 2 * tensor * factor, launches);
+  add_memory(layer.backward, "norm backward", 3 * tensor * factor, b_.fused_norm ? 2 : 8);
+  layer.parameters += width * (t_.norm == Norm::layer ? 2 : 1);
+}
+
+void LayerBuilder::add_residual(LayerWork& layer, double tokens) const {
+  const double tensor = tokens * double(t_.hidden) * kElement;
+  const bool dropout = b_.dropout;
+  if (b_.fused_residual) {
+    add_memory(layer.forward, "residual", tensor * (dropout ? 3.5 : 3));
+    add_memory(layer.backward, "residual backward", tensor * (dropout ? 4.5 : 3), dropout ? 2 : 1);
+  } else {
+    add_memory(layer.forward, "residual", tensor * (dropout ? 5.5 : 3) + (t_.biases ? 2 * tensor : 0), dropout ? 3 : 1);
+    add_memory(layer.backward, "residual backward", tensor * (dropout ? 5.5 : 3), dropout ? 2 : 1);
+  }
+}
+
+void LayerBuilder::add_rotary(LayerWork& layer) const {
+  if (t_.positions != Positions::rotary) return;
+  const double tensor = tokens_ * double(t_.heads + t_.kv_heads) * t_.head_dim / tp_ * kElement;
+  const double passes = b_.fused_rotary ? 2 : 9;
+  const int launches = b_.fused_rotary ? 2 : 10;
+  add_memory(layer.forward, "rotary", passes * tensor, launches);
+  add_memory(layer.backward, "rotary backward", passes * tensor, launches);
+}
+
+// Keys and values go round the ring of context-parallel ranks while attention runs on what has arrived.
+void LayerBuilder::add_context_exchange(LayerWork& layer) const {
+  if (cp_ <= 1) return;
+  const double keys_values = 2 * tokens_ * double(t_.kv_heads) * t_.head_dim / tp_ * kElement;
+  add_exchange(layer.forward, "pass keys and values", Exchange::ring_pass, Group::context, keys_values, 1);
+  add_exchange(layer.backward, "pass keys and values", Exchange::ring_pass, Group::context, 2 * keys_values, 1);
+}
+
+void LayerBuilder::add_attention(LayerWork& layer) const {
+  const bool latent = t_.latent.kv_rank > 0;
+  Op op;
+  op.kind = Op::Kind::attention;
+  op.name = "attention";
+  op.sequences = sequences_;
+  op.heads = std::max(1.0, t_.heads / tp_);
+  op.kv_heads = latent ? op.heads : std::max(1.0, t_.kv_heads / tp_);
+  // Context parallelism splits the queries; the causal triangle is shared out evenly, so the mean work is 1/cp.
+  op.query_length = full_length_ / cp_;
+  op.key_length = full_length_;
+  op.head_dim = latent ? (t_.latent.nope_dim + t_.latent.rope_dim + t_.latent.value_dim) / 2.0 : t_.head_dim;
+  op.causal = t_.causal;
+  op.flash = b_.flash_attention;
+  op.precision = is_narrow(linear_) ? Precision::bf16 : linear_;
+  op.launches = op.flash ? 1 : (b_.fused_softmax ? 4 : 7);
+  layer.forward.ops.push_back(op);
+  op.backward = true;
+  op.launches = op.flash ? 3 : (b_.fused_softmax ? 7 : 11);
+  layer.backward.ops.push_back(op);
+  add_context_exchange(layer);
+}
+
+// Before a block whose first matrix is split by columns, and (mirrored) in backward.
+void LayerBuilder::open_tensor_block(LayerWork& layer) const {
+  if (tp_ <= 1) return;
+  const double size = tokens_ * double(t_.hidden) * kElement;
+  if (b_.sequence_parallel) {
+    add_exchange(layer.forward, "gather tokens", Exchange::all_gather, Group::tensor, size, b_.tensor_overlap);
+    add_exchange(layer.backward, "scatter gradients", Exchange::reduce_scatter, Group::tensor, size, b_.tensor_overlap);
+    // The gathered input was not kept: weight gradients need it again, beside the data-gradient GEMM.
+    add_exchange(layer.backward, "gather tokens again", Exchange::all_gather, Group::tensor, size, std::max(b_.tensor_overlap, 0.8));
+  } else {
+    add_exchange(layer.backward, "sum input gradients", Exchange::all_reduce, Group::tensor, size, b_.tensor_overlap);
+  }
+}
+
+// Behind a block whose last matrix is split by rows.
+void LayerBuilder::close_tensor_block(LayerWork& layer) const {
+  if (tp_ <= 1) return;
+  const double size = tokens_ * double(t_.hidden) * kElement;
+  if (b_.sequence_parallel) {
+    add_exchange(layer.forward, "scatter output", Exchange::reduce_scatter, Group::tensor, size, b_.tensor_overlap);
+    add_exchange(layer.backward, "gather gradients", Exchange::all_gather, Group::tensor, size, b_.tensor_overlap);
+  } else {
+    add_exchange(layer.forward, "sum output", Exchange::all_reduce, Group::tensor, size, b_.tensor_overlap);
+  }
+}
+
+void LayerBuilder::add_latent_projections(LayerWork& layer) const {
+  const double h = double(t_.hidden), heads = t_.heads / tp_;
+  const Latent& l = t_.latent;
+  const double q_width = heads * (l.nope_dim + l.rope_dim);
+  if (l.q_rank > 0) {
+    add_gemm(layer, "query down", tokens_, h, l.q_rank);
+    add_gemm(layer, "query up", tokens_, l.q_rank, q_width);
+  } else {
+    add_gemm(layer, "query", tokens_, h, q_width);
+  }
+  add_gemm(layer, "key-value down", tokens_, h, l.kv_rank + l.rope_dim);
+  add_gemm(layer, "key-value up", tokens_, l.kv_rank, heads * (l.nope_dim + l.value_dim));
+}
+
+void LayerBuilder::add_projections(LayerWork& layer) const {
+  const double h = double(t_.hidden);
+  if (t_.latent.kv_rank > 0) {
+    add_latent_projections(layer);
+    return;
+  }
+  const double q = t_.heads * double(t_.head_dim) / tp_;
+  const double kv = std::max(1.0, t_.kv_heads / tp_) * t_.head_dim;
+  if (b_.query_key_value_gemms == 1) {
+    add_gemm(layer, "query, key, value", tokens_, h, q + 2 * kv);
+  } else {
+    add_gemm(layer, "query", tokens_, h, q);
+    add_gemm(layer, "key", tokens_, h, kv);
+    add_gemm(layer, "value", tokens_, h, kv);
+  }
+}
+
+void LayerBuilder::add_activation(LayerWork& layer, double tokens, double ffn) const {
+  const double tensor = tokens * ffn * kElement;
+  if (t_.gated) {
+    add_memory(layer.forward, "gate", tensor * (b_.fused_activation ? 3 : 5), b_.fused_activation ? 1 : 2);
+    add_memory(layer.backward, "gate backward", tensor * (b_.fused_activation ? 5 : 8), b_.fused_activation ? 1 : 3);
+  } else {
+    add_memory(layer.forward, "activation", tensor * (b_.fused_activation ? 2 : (t_.biases ? 4 : 2)), b_.fused_activation ? 1 : 2);
+    add_memory(layer.backward, "activation backward", tensor * 3, b_.fused_activation ? 1 : 2);
+  }
+}
+
+void LayerBuilder::add_feed_forward(LayerWork& layer, double tokens, double ffn, double batch) const {
+  const double h = double(t_.hidden);
+  add_gemm(layer, "up", tokens, h, ffn * (t_.gated ? 2 : 1), batch);
+  add_activation(layer, tokens * batch, ffn);
+  add_gemm(layer, "down", tokens, ffn, h, batch);
+}
+
+// Routed experts: tokens go to the ranks that hold their experts and come back; each local expert runs its own GEMM.
+void LayerBuilder::add_experts(LayerWork& layer) const {
+  const Experts& e = t_.experts;
+  const double h = double(t_.hidden);
+  const double expert_tp = job_.parallelism.ep > 1 ? 1 : tp_;  // with expert parallelism the experts are kept whole
+  const double tokens = tokens_ / (expert_tp > 1 ? 1 : tp_);
+  const double copies = tokens * e.per_token;
+  add_gemm(layer, "router", tokens, h, e.count);
+  add_memory(layer.forward, "permute", 2 * copies * h * kElement, 4);
+  add_memory(layer.backward, "permute backward", 2 * copies * h * kElement, 4);
+  if (ep_ > 1) {
+    const double size = copies * h * kElement;
+    for (const char* name : {"dispatch", "combine"}) {
+      add_exchange(layer.forward, name, Exchange::all_to_all, Group::expert, size, 0);
+      add_exchange(layer.backward, name, Exchange::all_to_all, Group::expert, size, 0);
+    }
+  }
+  const double local = e.count / ep_;
+  const double before = layer.parameters;
+  add_feed_forward(layer, copies / local, double(e.ffn) / expert_tp, local);
+  layer.expert_parameters += layer.parameters - before;
+  add_memory(layer.forward, "combine", 2 * copies * h * kElement, 2);
+  add_memory(layer.backward, "combine backward", 2 * copies * h * kElement, 2);
+  if (e.shared > 0) add_feed_forward(layer, tokens_, double(e.ffn) * e.shared / tp_, 1);
+}
+
+void LayerBuilder::add_selective_recompute(LayerWork& layer) const {
+  // What is cheap to compute and large to keep: the attention core where it is not flash (Megatron), else the
+  // elementwise operations of the layer (op-level rules of the PyTorch family keep the matrix products).
+  for (const Op& op : layer.forward.ops) {
+    const bool core = op.kind == Op::Kind::attention && !op.flash;
+    const bool cheap = op.kind == Op::Kind::memory && b_.flash_attention;
+    if (core || cheap) layer.recompute.ops.push_back(op);
+  }
+}
+
+void LayerBuilder::finish(LayerWork& layer) const {
+  if (job_.recompute == Recompute::full) layer.recompute = layer.forward;
+  if (job_.recompute == Recompute::selective) add_selective_recompute(layer);
+}
+
+LayerWork LayerBuilder::layer(bool with_experts) const {
+  LayerWork layer;
+  layer.forward.ops.reserve(32);
+  layer.backward.ops.reserve(48);
+  const double h = double(t_.hidden);
+  add_norm(layer, norm_tokens_, h);
+  open_tensor_block(layer);
+  add_projections(layer);
+  add_rotary(layer);
+  add_attention(layer);
+  const double value_width = t_.latent.kv_rank > 0 ? t_.heads * double(t_.latent.value_dim) : t_.heads * double(t_.head_dim);
+  add_gemm(layer, "attention output", tokens_, value_width / tp_, h);
+  close_tensor_block(layer);
+  add_residual(layer, norm_tokens_);
+  add_norm(layer, norm_tokens_, h);
+  if (with_experts) {
+    add_experts(layer);
+  } else {
+    open_tensor_block(layer);
+    add_feed_forward(layer, tokens_, double(t_.ffn) / tp_, 1);
+    close_tensor_block(layer);
+  }
+  add_residual(layer, norm_tokens_);
+  finish(layer);
+  return layer;
+}
+
+void LayerBuilder::before(TowerWork& work) const {
+  const double h = double(t_.hidden);
+  LayerWork part;
+  if (t_.image > 0) {
+    add_gemm(part, "patches", tokens_, double(t_.patch) * t_.patch * t_.channels, h);
+  } else if (t_.vocab > 0) {
+    const double tensor = tokens_ * h * kElement;
+    add_memory(part.forward, "embedding", 2 * tensor, 2);
+    add_memory(part.backward, "embedding backward", 3 * tensor, 2);
+    part.parameters += double(t_.vocab) * h / tp_;
+    if (tp_ > 1) add_exchange(part.forward, "sum embeddings", b_.sequence_parallel ? Exchange::reduce_scatter : Exchange::all_reduce, Group::tensor, tensor, 0);
+  }
+  if (t_.positions == Positions::learned) part.parameters += double(t_.max_positions) * h;
+  work.before_forward = std::move(part.forward);
+  work.before_backward = std::move(part.backward);
+  work.before_parameters = part.parameters;
+}
+
+void LayerBuilder::after(TowerWork& work) const {
+  const double h = double(t_.hidden);
+  LayerWork part;
+  add_norm(part, norm_tokens_, h);
+  if (t_.vocab > 0 && t_.head) {
+    const double vocab = double(t_.vocab) / tp_, before = part.parameters;
+    open_tensor_block(part);
+    LayerBuilder wide(*this);  // the output layer stays in 16 bits
+    wide.linear_ = is_narrow(linear_) ? Precision::bf16 : linear_;
+    wide.add_gemm(part, "output layer", tokens_, h, vocab);
+    if (t_.tied) part.parameters = before;
+    const double logits = tokens_ * vocab;
+    add_memory(part.forward, "cross-entropy", logits * (b_.fused_cross_entropy ? 6 : 18), b_.fused_cross_entropy ? 3 : 8);
+    add_memory(part.backward, "cross-entropy backward", logits * (b_.fused_cross_entropy ? 4 : 10), b_.fused_cross_entropy ? 1 : 3);
+    if (tp_ > 1) {
+      add_exchange(part.forward, "largest logits", Exchange::all_reduce, Group::tensor, tokens_ * 4, 0);
+      add_exchange(part.forward, "sum of exponentials", Exchange::all_reduce, Group::tensor, tokens_ * 8, 0);
+    }
+  }
+  if (t_.projection + t_.classes > 0) add_gemm(part, "projection", sequences_, h, double(t_.projection + t_.classes));
+  work.after_forward = std::move(part.forward);
+  work.after_backward = std::move(part.backward);
+  work.after_parameters = part.parameters;
+}
+
+}  // namespace trunkline::workload

@@ -1,0 +1,55 @@
+// The operations of one transformer layer and of what stands before and behind the layers. Used by operations.cpp.
+#pragma once
+
+#include "workload/operations.hpp"
+
+namespace trunkline::workload {
+
+// How many layers of the tower hold experts.
+int expert_layers(const Tower& tower);
+
+class LayerBuilder {
+ public:
+  LayerBuilder(const Tower& tower, const Job& job, const Behaviour& behaviour);
+
+  LayerWork layer(bool with_experts) const;
+  void before(TowerWork& work) const;  // embedding, or patches
+  void after(TowerWork& work) const;   // final norm, output layer, loss, projection
+
+  double local_tokens() const { return tokens_; }
+  double boundary_bytes() const;
+
+ private:
+  enum class Half { first, second };  // attention block, feed-forward block
+
+  void add_gemm(LayerWork& layer, const char* name, double m, double k, double n, double batch = 1) const;
+  void add_memory(Pass& pass, const char* name, double bytes, int launches = 1) const;
+  void add_norm(LayerWork& layer, double tokens, double width) const;
+  void add_residual(LayerWork& layer, double tokens) const;
+  void add_rotary(LayerWork& layer) const;
+  void add_attention(LayerWork& layer) const;
+  void add_context_exchange(LayerWork& layer) const;
+  void add_projections(LayerWork& layer) const;
+  void add_latent_projections(LayerWork& layer) const;
+  void add_feed_forward(LayerWork& layer, double tokens, double ffn, double batch) const;
+  void add_activation(LayerWork& layer, double tokens, double ffn) const;
+  void add_experts(LayerWork& layer) const;
+  void open_tensor_block(LayerWork& layer) const;
+  void close_tensor_block(LayerWork& layer) const;
+  void add_exchange(Pass& pass, const char* name, Exchange exchange, Group group, double size, double hidden) const;
+  void finish(LayerWork& layer) const;
+  void add_selective_recompute(LayerWork& layer) const;
+
+  const Tower& t_;
+  const Job& job_;
+  const Behaviour& b_;
+  double tp_, cp_, ep_;
+  double tokens_;        // of one micro-batch on this GPU, before tensor parallelism
+  double norm_tokens_;   // after sequence parallelism
+  double sequences_;     // samples of the micro-batch
+  double full_length_;   // tokens of a sample, all context-parallel ranks
+  bool frozen_;          // LoRA: no weight gradients of the base matrices
+  catalog::Precision linear_;  // precision of the layer's matrices
+};
+
+}  // namespace trunkline::workload
