@@ -5,7 +5,7 @@ add_library(trunkline_flags INTERFACE)
 target_include_directories(trunkline_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(trunkline_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  target_compile_options(trunkline_flags INTERFACE -Wno-restrict)  # false alarms on std::string in GCC 12
+  target_compile_options(trunkline_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)  # false alarms on std::string in GCC 12
 endif()
 if(TRUNKLINE_WERROR)
   target_compile_options(trunkline_flags INTERFACE -Werror)

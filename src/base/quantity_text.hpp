@@ -13,13 +13,13 @@ inline namespace base {
 
 // Each returns an Error whose message says what was found and which forms are accepted; `where` is left empty for
 // the caller to fill. A bare number is refused wherever a unit exists.
-Result<double> parse_number(std::string_view text);        // "100e6", "0.94"; finite
+Result<double> parse_number(std::string_view text);         // "100e6", "0.94"; finite
 Result<std::int64_t> parse_integer(std::string_view text);  // "8", "1e6"; exact
-Result<Bytes> parse_bytes(std::string_view text);          // "28.5 KB", "25 MiB"
-Result<Bandwidth> parse_bandwidth(std::string_view text);  // "400 Gb/s", "8 GB/s"
-Result<Seconds> parse_seconds(std::string_view text);      // "10 min", "4000 h", "130 ns"
-Result<FlopRate> parse_flop_rate(std::string_view text);   // "312 TFLOP/s"
-Result<Money> parse_money(std::string_view text);          // "12 CNY"
+Result<Bytes> parse_bytes(std::string_view text);           // "28.5 KB", "25 MiB"
+Result<Bandwidth> parse_bandwidth(std::string_view text);   // "400 Gb/s", "8 GB/s"
+Result<Seconds> parse_seconds(std::string_view text);       // "10 min", "4000 h", "130 ns"
+Result<FlopRate> parse_flop_rate(std::string_view text);    // "312 TFLOP/s"
+Result<Money> parse_money(std::string_view text);           // "12 CNY"
 
 // Three significant digits and a unit that keeps the figure readable.
 std::string to_text(Bytes value);

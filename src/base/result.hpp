@@ -9,10 +9,10 @@ namespace trunkline {
 inline namespace base {
 
 enum class ErrorKind {
-  usage,        // the command line is wrong
-  bad_input,    // a file or value is wrong
-  missing,      // something needed is not on this machine
-  failed,       // it ran and broke
+  usage,      // the command line is wrong
+  bad_input,  // a file or value is wrong
+  missing,    // something needed is not on this machine
+  failed,     // it ran and broke
   interrupted,
 };
 
@@ -42,15 +42,14 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 tl::unexpected<Error> bad_input(Where where, std::string message, std::string hint = {});
 
 // Returns the error of `expression`, or goes on.
-#define TRUNKLINE_TRY(expression)                                             \
-  do {                                                                        \
-    if (auto trunkline_result_ = (expression); !trunkline_result_)            \
-      return ::tl::unexpected(std::move(trunkline_result_).error());          \
+#define TRUNKLINE_TRY(expression)                                                                                                 \
+  do {                                                                                                                            \
+    if (auto trunkline_result_ = (expression); !trunkline_result_) return ::tl::unexpected(std::move(trunkline_result_).error()); \
   } while (false)
 
 // Declares `name` as the value of `expression`, or returns its error.
-#define TRUNKLINE_ASSIGN(name, expression)                                    \
-  auto name##_result_ = (expression);                                         \
+#define TRUNKLINE_ASSIGN(name, expression)                                         \
+  auto name##_result_ = (expression);                                              \
   if (!name##_result_) return ::tl::unexpected(std::move(name##_result_).error()); \
   auto name = std::move(*name##_result_)
 

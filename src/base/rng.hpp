@@ -23,7 +23,8 @@ class Rng {
 
   // Uniform in [0, bound); bound > 0. The bias of the multiply-shift is below 2^-32 for bounds below 2^32.
   std::uint64_t below(std::uint64_t bound) {
-    return std::uint64_t((static_cast<unsigned __int128>(next()) * bound) >> 64);
+    __extension__ using Wide = unsigned __int128;
+    return std::uint64_t((static_cast<Wide>(next()) * bound) >> 64);
   }
 
  private:

@@ -38,6 +38,49 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return out;
 }
 
+namespace {
+
+// Length of the UTF-8 character at the start of `text`, 0 when there is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = lead == 0xED && byte(1) >= 0xA0;
+  const bool beyond = lead == 0xF4 && byte(1) >= 0x90;
+  return overlong || surrogate || beyond ? 0 : length;
+}
+
+}  // namespace
+
+std::string excerpt(std::string_view text, std::size_t most) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (out.size() + std::max<std::size_t>(length, 1) > most) return out + "…";
+    const bool control = length == 1 && (static_cast<unsigned char>(text[0]) < 0x20 || text[0] == 0x7F);
+    if (length == 0 || control)
+      out += text[0] == '\n' || text[0] == '\t' ? ' ' : '?';
+    else
+      out += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+std::optional<std::size_t> first_invalid_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text.substr(at, 4));
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::nullopt;
+}
+
 int edit_distance(std::string_view a, std::string_view b) {
   constexpr std::size_t kLongest = 256;  // names are short; this bounds the work on hostile input
   a = a.substr(0, kLongest);
@@ -63,14 +106,14 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   for (const auto& candidate : candidates) {
     const std::string name = lower(candidate);
     int distance = edit_distance(wanted, name);
-    if (wanted.size() >= 3 && name.find(wanted) != std::string::npos) distance = std::min(distance, 1);
-    const int limit = std::max<int>(2, int(std::min(wanted.size(), name.size())) / 2);
+    if (wanted.size() >= 3 && name.find(wanted) != std::string::npos) distance = 0;
+    const int limit = std::max<int>(1, int(std::min(wanted.size(), name.size())) / 2);
     if (distance <= limit) scored.emplace_back(distance, &candidate);
   }
   std::stable_sort(scored.begin(), scored.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   std::vector<std::string> out;
   for (const auto& [distance, name] : scored) {
-    if (out.size() == most) break;
+    if (out.size() == most || distance > scored.front().first + 1) break;
     out.push_back(*name);
   }
   return out;

@@ -28,8 +28,14 @@ class Quantity {
   friend constexpr Quantity operator*(double k, Quantity a) { return Quantity(a.value_ * k); }
   friend constexpr Quantity operator/(Quantity a, double k) { return Quantity(a.value_ / k); }
   friend constexpr double operator/(Quantity a, Quantity b) { return a.value_ / b.value_; }
-  constexpr Quantity& operator+=(Quantity b) { value_ += b.value_; return *this; }
-  constexpr Quantity& operator-=(Quantity b) { value_ -= b.value_; return *this; }
+  constexpr Quantity& operator+=(Quantity b) {
+    value_ += b.value_;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity b) {
+    value_ -= b.value_;
+    return *this;
+  }
   friend constexpr auto operator<=>(Quantity, Quantity) = default;
 
  private:
@@ -55,8 +61,14 @@ class Bytes {
   friend constexpr Bytes operator*(Bytes a, std::integral auto k) { return Bytes(a.count_ * std::int64_t(k)); }
   friend constexpr Bytes operator*(std::integral auto k, Bytes a) { return Bytes(a.count_ * std::int64_t(k)); }
   friend constexpr double operator/(Bytes a, Bytes b) { return double(a.count_) / double(b.count_); }
-  constexpr Bytes& operator+=(Bytes b) { count_ += b.count_; return *this; }
-  constexpr Bytes& operator-=(Bytes b) { count_ -= b.count_; return *this; }
+  constexpr Bytes& operator+=(Bytes b) {
+    count_ += b.count_;
+    return *this;
+  }
+  constexpr Bytes& operator-=(Bytes b) {
+    count_ -= b.count_;
+    return *this;
+  }
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
 
  private:
