@@ -1,0 +1,153 @@
+// Routes through a node's graph.
+#include <algorithm>
+#include <limits>
+
+#include "topology/graph.hpp"
+
+namespace trunkline::topology {
+namespace {
+
+// Data passes through switches and sockets; everything else is an end.
+bool passes(VertexKind kind) { return kind == VertexKind::pcie_switch || kind == VertexKind::socket; }
+
+// The fewest-edge route from `from` to `to` over everything but GPU links; a NIC is passed only on the way to or from the
+// fabric. Empty where there is none.
+std::vector<int> route(const Graph& graph, int from, int to) {
+  const std::size_t n = graph.vertices.size();
+  const auto kind_of = [&](int v) { return graph.vertices[std::size_t(v)].kind; };
+  const bool network = kind_of(from) == VertexKind::fabric || kind_of(to) == VertexKind::fabric;
+  std::vector<int> arrived(n, -1);
+  std::vector<int> queue{from};
+  std::vector<bool> seen(n, false);
+  seen[std::size_t(from)] = true;
+  for (std::size_t head = 0; head < queue.size() && !seen[std::size_t(to)]; ++head) {
+    const int v = queue[head];
+    if (v != from && !passes(kind_of(v)) && !(network && kind_of(v) == VertexKind::nic)) continue;
+    for (std::size_t e = 0; e < graph.edges.size(); ++e) {
+      const Edge& edge = graph.edges[e];
+      if (edge.from != v || edge.kind == EdgeKind::link || seen[std::size_t(edge.to)]) continue;
+      seen[std::size_t(edge.to)] = true;
+      arrived[std::size_t(edge.to)] = int(e);
+      queue.push_back(edge.to);
+    }
+  }
+  std::vector<int> edges;
+  if (!seen[std::size_t(to)]) return edges;
+  for (int v = to; v != from; v = graph.edges[std::size_t(edges.back())].from) edges.push_back(arrived[std::size_t(v)]);
+  std::reverse(edges.begin(), edges.end());
+  return edges;
+}
+
+// One edge between two joined GPUs, or two through the NVSwitch; empty where they share none.
+std::vector<int> link_route(const Graph& graph, int from, int to) {
+  for (std::size_t e = 0; e < graph.edges.size(); ++e) {
+    const Edge& first = graph.edges[e];
+    if (first.kind != EdgeKind::link || first.from != from) continue;
+    if (first.to == to) return {int(e)};
+    if (graph.vertices[std::size_t(first.to)].kind != VertexKind::nvswitch) continue;
+    for (std::size_t f = 0; f < graph.edges.size(); ++f) {
+      const Edge& second = graph.edges[f];
+      if (second.kind == EdgeKind::link && second.from == first.to && second.to == to) return {int(e), int(f)};
+    }
+  }
+  return {};
+}
+
+PathKind kind_of(const Graph& graph, const std::vector<int>& edges) {
+  int switches = 0;
+  bool socket = false, between = false, network = false, link = false;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const Edge& edge = graph.edges[std::size_t(edges[i])];
+    link = link || edge.kind == EdgeKind::link;
+    between = between || edge.kind == EdgeKind::socket;
+    network = network || edge.kind == EdgeKind::network;
+    const VertexKind to = graph.vertices[std::size_t(edge.to)].kind;
+    switches += to == VertexKind::pcie_switch && i + 1 < edges.size();
+    socket = socket || to == VertexKind::socket || graph.vertices[std::size_t(edge.from)].kind == VertexKind::socket;
+  }
+  if (edges.empty()) return PathKind::self;
+  if (link) return PathKind::link;
+  if (network) return PathKind::network;
+  if (between) return PathKind::sys;
+  if (socket) return switches > 1 ? PathKind::node : PathKind::phb;
+  return switches > 1 ? PathKind::pxb : PathKind::pix;
+}
+
+// Narrowest edge or pool, loads counted: a staged path takes its memory twice.
+void measure(const Graph& graph, Path& path) {
+  double narrowest = std::numeric_limits<double>::infinity();
+  path.links = std::numeric_limits<int>::max();
+  for (int e : path.edges) {
+    const Edge& edge = graph.edges[std::size_t(e)];
+    path.latency += edge.latency;
+    if (edge.kind == EdgeKind::link) path.links = std::min(path.links, edge.links);
+    double capacity = edge.capacity.si() / double(std::count(path.edges.begin(), path.edges.end(), e));
+    if (edge.pool >= 0) {
+      const auto uses = std::count_if(path.edges.begin(), path.edges.end(), [&](int other) { return graph.edges[std::size_t(other)].pool == edge.pool; });
+      capacity = std::min(capacity, graph.pools[std::size_t(edge.pool)].si() / double(uses));
+    }
+    if (capacity < narrowest) {
+      narrowest = capacity;
+      path.bottleneck = e;
+    }
+  }
+  if (path.kind != PathKind::link) path.links = 0;
+  path.capacity = path.edges.empty() ? Bandwidth{} : byte_per_s(narrowest);
+}
+
+bool is_peer(VertexKind kind) { return kind == VertexKind::gpu || kind == VertexKind::nic || kind == VertexKind::fabric; }
+
+}  // namespace
+
+Path path_between(const Graph& graph, int from, int to) {
+  Path path;
+  if (from == to) return path;
+  const Vertex& a = graph.vertices[std::size_t(from)];
+  const Vertex& b = graph.vertices[std::size_t(to)];
+  if (a.kind == VertexKind::gpu && (b.kind == VertexKind::gpu || b.kind == VertexKind::nvswitch)) path.edges = link_route(graph, from, to);
+  if (path.edges.empty()) path.edges = route(graph, from, to);
+  path.kind = kind_of(graph, path.edges);
+  const bool between_peers = is_peer(a.kind) && is_peer(b.kind) && (a.kind == VertexKind::gpu || b.kind == VertexKind::gpu);
+  if (between_peers && path.kind != PathKind::link && !graph.pcie_p2p && !path.edges.empty()) {
+    const int socket = b.kind == VertexKind::gpu ? b.socket : a.socket;  // NCCL's buffer stands with the receiving GPU
+    const int memory = graph.find(VertexKind::memory, socket);
+    path.edges = route(graph, from, memory);
+    const auto second = route(graph, memory, to);
+    path.edges.insert(path.edges.end(), second.begin(), second.end());
+    path.staged = true;
+  }
+  measure(graph, path);
+  return path;
+}
+
+std::string label(const Graph& graph, const Path& path) {
+  switch (path.kind) {
+    case PathKind::self: return "X";
+    case PathKind::link: return graph.xgmi ? "XGMI" : "NV" + std::to_string(path.links);
+    case PathKind::pix: return "PIX";
+    case PathKind::pxb: return "PXB";
+    case PathKind::phb: return "PHB";
+    case PathKind::node: return "NODE";
+    case PathKind::sys: return "SYS";
+    case PathKind::network: return "NET";
+  }
+  return {};
+}
+
+std::vector<int> nearest(const Graph& graph, int from, VertexKind kind) {
+  std::vector<int> found;
+  Seconds best = seconds(std::numeric_limits<double>::infinity());
+  for (int i = 0; i < graph.count(kind); ++i) {
+    const int v = graph.find(kind, i);
+    const Path path = path_between(graph, from, v);
+    if (path.edges.empty()) continue;
+    if (path.latency.si() < best.si() * (1 - 1e-9)) {
+      best = path.latency;
+      found.clear();
+    }
+    if (path.latency.si() <= best.si() * (1 + 1e-9)) found.push_back(v);
+  }
+  return found;
+}
+
+}  // namespace trunkline::topology
