@@ -41,10 +41,12 @@ struct Parallelism {
   int shard_group = 0;           // ranks that share one copy under hsdp; 0 = one node
   bool sequence_parallel = false;
   Schedule schedule = Schedule::one_f_one_b;
+  int etp = 0;                   // tensor parallelism inside an expert; 0 = as tp
   int gpus() const { return tp * pp * cp * dp; }
 };
 
-// What a job file left to us (`auto` or absent).
+// What a job file left to us: `auto`, or absent. Of the degrees, only those are open that say `auto`, or all when there
+// is no parallelism block; a degree that a block leaves out is 1, noted in Job::assumed.
 struct Open {
   bool tp = false, pp = false, vpp = false, dp = false, cp = false, ep = false, sharding = false, micro = false, recompute = false;
   bool precision = false, sequence_parallel = false;
@@ -104,6 +106,9 @@ struct Job {
   std::vector<std::pair<std::string, std::string>> assumed;
 };
 
+// In which format `framework` keeps the weights when it computes in `compute`, unless told otherwise.
+catalog::Precision parameter_habit(Framework framework, catalog::Precision compute);
+
 const io::ObjectSpec& job_spec();
 // `base_directory` resolves a relative model path.
 Result<Job> job_from(const io::Value& value, const std::string& base_directory);
@@ -113,6 +118,7 @@ Result<Job> read_job(const std::string& path);
 std::string name_of(Framework framework);
 std::string name_of(Sharding sharding);
 std::string name_of(Recompute recompute);
+std::string name_of(Schedule schedule);
 std::string name_of(TrainingKind kind);
 std::string name_of(Optimizer optimizer);
 std::string name_of(DataSource source);

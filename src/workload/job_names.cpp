@@ -29,6 +29,10 @@ constexpr Words<Framework, 15> kFrameworks{{{Framework::pytorch_eager, "pytorch-
 constexpr Words<Sharding, 5> kShardings{
     {{Sharding::none, "none"}, {Sharding::zero1, "zero1"}, {Sharding::zero2, "zero2"}, {Sharding::zero3, "zero3"}, {Sharding::hsdp, "hsdp"}}};
 constexpr Words<Recompute, 3> kRecomputes{{{Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}}};
+constexpr Words<Schedule, 4> kSchedules{{{Schedule::one_f_one_b, "1f1b"},
+                                         {Schedule::gpipe, "gpipe"},
+                                         {Schedule::zero_bubble_1p, "zero-bubble-1p"},
+                                         {Schedule::zero_bubble_2p, "zero-bubble-2p"}}};
 constexpr Words<TrainingKind, 3> kKinds{{{TrainingKind::full, "full"}, {TrainingKind::lora, "lora"}, {TrainingKind::qlora, "qlora"}}};
 constexpr Words<Optimizer, 4> kOptimizers{
     {{Optimizer::adamw, "adamw"}, {Optimizer::sgd, "sgd"}, {Optimizer::adafactor, "adafactor"}, {Optimizer::lion, "lion"}}};
@@ -71,6 +75,7 @@ std::vector<std::string> all_words(const Words<E, N>& words) {
 std::string name_of(Framework framework) { return word_of(kFrameworks, framework); }
 std::string name_of(Sharding sharding) { return word_of(kShardings, sharding); }
 std::string name_of(Recompute recompute) { return word_of(kRecomputes, recompute); }
+std::string name_of(Schedule schedule) { return word_of(kSchedules, schedule); }
 std::string name_of(TrainingKind kind) { return word_of(kKinds, kind); }
 std::string name_of(Optimizer optimizer) { return word_of(kOptimizers, optimizer); }
 std::string name_of(DataSource source) { return word_of(kSources, source); }
@@ -86,6 +91,7 @@ std::optional<catalog::Precision> precision_from(std::string_view name) { return
 
 namespace words {
 
+std::optional<Schedule> schedule_from(std::string_view name) { return find_word(kSchedules, name); }
 std::optional<TrainingKind> kind_from(std::string_view name) { return find_word(kKinds, name); }
 std::optional<Optimizer> optimizer_from(std::string_view name) { return find_word(kOptimizers, name); }
 std::optional<DataSource> source_from(std::string_view name) { return find_word(kSources, name); }
@@ -100,6 +106,7 @@ std::vector<std::string> shardings() {
   return out;
 }
 std::vector<std::string> recomputes() { return all_words(kRecomputes); }
+std::vector<std::string> schedules() { return all_words(kSchedules); }
 std::vector<std::string> kinds() { return all_words(kKinds); }
 std::vector<std::string> optimizers() { return all_words(kOptimizers); }
 std::vector<std::string> sources() { return all_words(kSources); }

@@ -10,6 +10,7 @@
 
 namespace trunkline::workload::words {
 
+std::optional<Schedule> schedule_from(std::string_view name);
 std::optional<TrainingKind> kind_from(std::string_view name);
 std::optional<Optimizer> optimizer_from(std::string_view name);
 std::optional<DataSource> source_from(std::string_view name);
@@ -20,6 +21,7 @@ std::optional<CheckpointMode> mode_from(std::string_view name);
 std::vector<std::string> frameworks();
 std::vector<std::string> shardings();
 std::vector<std::string> recomputes();
+std::vector<std::string> schedules();
 std::vector<std::string> kinds();
 std::vector<std::string> optimizers();
 std::vector<std::string> sources();
