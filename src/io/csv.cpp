@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "io/files.hpp"
 
 namespace trunkline::io {
 namespace {
+
+constexpr std::size_t kMaxColumns = 10'000;
+constexpr std::size_t kMaxCells = 10'000'000;
 
 class Scanner {
  public:
@@ -19,6 +23,8 @@ class Scanner {
     while (true) {
       TRUNKLINE_ASSIGN(cell, at_ < text_.size() && text_[at_] == '"' ? quoted() : Result<std::string>(plain()));
       row.cells.push_back(std::move(cell));
+      if (row.cells.size() > kMaxColumns)
+        return bad_input({file_, row.line}, fmt::format("more than {} cells in one row", kMaxColumns), "is this a comma-separated table?");
       if (at_ >= text_.size()) return row;
       const char c = text_[at_++];
       if (c == ',') continue;
@@ -66,6 +72,7 @@ class Scanner {
 }  // namespace
 
 Result<CsvTable> CsvTable::parse(std::string_view text, const std::string& file) {
+  TRUNKLINE_TRY(check_text(text, file));
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   CsvTable table;
   table.file_ = file;
@@ -75,7 +82,7 @@ Result<CsvTable> CsvTable::parse(std::string_view text, const std::string& file)
   table.columns_ = std::move(header.cells);
   for (std::size_t i = 0; i < table.columns_.size(); ++i) {
     if (!table.index_.emplace(table.columns_[i], i).second) {
-      return bad_input({file, 1}, fmt::format("the column \"{}\" stands twice in the header", table.columns_[i]));
+      return bad_input({file, 1}, fmt::format("the column \"{}\" stands twice in the header", excerpt(table.columns_[i])));
     }
   }
   while (!scanner.done()) {
@@ -86,6 +93,8 @@ Result<CsvTable> CsvTable::parse(std::string_view text, const std::string& file)
                        "check for a missing quote or comma");
     }
     table.rows_.push_back(std::move(row));
+    if (table.rows_.size() * table.columns_.size() > kMaxCells)
+      return bad_input({file, row.line}, fmt::format("more than {} cells", kMaxCells), "split the table");
   }
   return table;
 }

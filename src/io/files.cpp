@@ -5,9 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "base/text.hpp"
 
 namespace trunkline::io {
 namespace {
@@ -19,8 +23,24 @@ struct Descriptor {
   }
 };
 
-tl::unexpected<Error> system_error(const std::string& path, const char* doing, ErrorKind kind) {
-  return fail({kind, fmt::format("cannot {}: {}", doing, std::strerror(errno)), {path, 0}, {}});
+tl::unexpected<Error> system_error(const std::string& path, const char* doing, ErrorKind kind, std::string hint = {}) {
+  return fail({kind, fmt::format("cannot {}: {}", doing, std::strerror(errno)), {path, 0}, std::move(hint)});
+}
+
+// What to do about a path that leads nowhere: make the folder, or take the name that is nearly this one.
+std::string missing_hint(const std::string& path) {
+  namespace fs = std::filesystem;
+  const fs::path wanted(path);
+  const fs::path folder = wanted.has_parent_path() ? wanted.parent_path() : fs::path(".");
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return fmt::format("the folder {} does not exist", excerpt(folder.string(), 200));
+  std::vector<std::string> names;
+  for (fs::directory_iterator entry(folder, ignored), end; entry != end && names.size() < 1000; entry.increment(ignored)) {
+    names.push_back(entry->path().filename().string());
+  }
+  const auto near = nearest(wanted.filename().string(), names, 1);
+  if (near.empty()) return fmt::format("there is no such file in {}", excerpt(folder.string(), 200));
+  return fmt::format("did you mean {}?", wanted.has_parent_path() ? (folder / near[0]).string() : near[0]);
 }
 
 Result<void> write_all(int fd, std::string_view content, const std::string& path) {
@@ -37,8 +57,8 @@ Result<void> write_all(int fd, std::string_view content, const std::string& path
 
 Result<std::string> read_file(const std::string& path, std::int64_t limit) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) return system_error(path, "open", ErrorKind::bad_input);
-  struct stat info {};
+  if (file.fd < 0) return system_error(path, "open", ErrorKind::bad_input, errno == ENOENT ? missing_hint(path) : std::string());
+  struct stat info{};
   if (::fstat(file.fd, &info) != 0) return system_error(path, "look at", ErrorKind::bad_input);
   if (S_ISDIR(info.st_mode)) return bad_input({path, 0}, "this is a directory, a file was expected");
   const auto too_large = [&] {
@@ -57,10 +77,31 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit) {
   }
 }
 
+Result<void> check_text(std::string_view text, const std::string& file) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return bad_input({file, 1}, "this text is UTF-16", "save it as UTF-8");
+  const auto line_of = [&](std::size_t at) { return 1 + int(std::count(text.begin(), text.begin() + std::ptrdiff_t(at), '\n')); };
+  if (const auto at = text.find('\0'); at != std::string_view::npos) {
+    return bad_input({file, line_of(at)}, "a NUL byte: this is no text file, or it is damaged", "fetch or write the file again");
+  }
+  if (const auto at = first_invalid_utf8(text)) {
+    return bad_input({file, line_of(*at)}, fmt::format("the byte 0x{:02x} is not UTF-8 here", static_cast<unsigned char>(text[*at])),
+                     "save the file as UTF-8");
+  }
+  return {};
+}
+
 Result<void> write_file(const std::string& path, std::string_view content) {
+  struct stat info{};
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return bad_input({path, 0}, "this is a directory, a file was to be written");
+  if (exists && !S_ISREG(info.st_mode)) {
+    Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+    if (file.fd < 0) return system_error(path, "write here", ErrorKind::bad_input);
+    return write_all(file.fd, content, path);
+  }
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
-  if (file.fd < 0) return system_error(path, "write here", ErrorKind::bad_input);
+  Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, exists ? info.st_mode & 07777 : 0666)};
+  if (file.fd < 0) return system_error(path, "write here", ErrorKind::bad_input, errno == ENOENT ? missing_hint(path) : std::string());
   auto written = write_all(file.fd, content, path);
   if (written && ::fsync(file.fd) != 0 && errno != EINVAL && errno != EROFS) written = system_error(path, "sync", ErrorKind::failed);
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0) written = system_error(path, "replace", ErrorKind::failed);

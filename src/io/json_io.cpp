@@ -1,30 +1,69 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_set>
 
+#include "base/text.hpp"
+#include "io/files.hpp"
 #include "io/value.hpp"
 
 namespace trunkline::io {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxNodes = 1'000'000;
 
-int line_of(std::string_view text, std::size_t byte) {
-  return 1 + int(std::count(text.begin(), text.begin() + std::ptrdiff_t(std::min(byte, text.size())), '\n'));
-}
+struct Position {
+  int line = 1;  // on which the character lies that the parser took last
+  int next_line = 1;
+  bool at_end = false;  // the parser asked for more than there is
+};
 
-// Builds the tree while tracking the byte at which each value ends, which gives its line.
+// Walks the text and keeps count of lines. An event fires right behind its token, or, for a number, behind the one character
+// that ends it; either way the character taken last lies on the token's line.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, Position* position) : at_(at), position_(position) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    position_->line = position_->next_line;
+    if (*at_++ == '\n') ++position_->next_line;
+    return *this;
+  }
+  CountingIterator operator++(int) {
+    CountingIterator before = *this;
+    ++*this;
+    return before;
+  }
+  friend bool operator==(const CountingIterator& a, const CountingIterator& end) {
+    a.position_->at_end |= a.at_ == end.at_;
+    return a.at_ == end.at_;
+  }
+
+ private:
+  const char* at_;
+  Position* position_;
+};
+
+// Builds the tree from the parser's events.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Builder(std::string_view text, const std::string& file) : text_(text), file_(std::make_shared<const std::string>(file)) {}
+  Builder(const std::string& file, const Position& position) : file_(std::make_shared<const std::string>(file)), position_(position) {}
 
-  bool null() override { return add(Value::null(file_, line_)); }
-  bool boolean(bool v) override { return add(Value::scalar(file_, line_, v ? "true" : "false")); }
-  bool number_integer(number_integer_t v) override { return add(Value::scalar(file_, line_, fmt::format("{}", v))); }
-  bool number_unsigned(number_unsigned_t v) override { return add(Value::scalar(file_, line_, fmt::format("{}", v))); }
-  bool number_float(number_float_t, const string_t& text) override { return add(Value::scalar(file_, line_, text)); }
-  bool string(string_t& v) override { return add(Value::scalar(file_, line_, v)); }
+  bool null() override { return add(Value::null(file_, line())); }
+  bool boolean(bool v) override { return add_scalar(v ? "true" : "false"); }
+  bool number_integer(number_integer_t v) override { return add_scalar(fmt::format("{}", v)); }
+  bool number_unsigned(number_unsigned_t v) override { return add_scalar(fmt::format("{}", v)); }
+  bool number_float(number_float_t, const string_t& text) override { return add_scalar(text); }
+  bool string(string_t& v) override { return add_scalar(std::move(v)); }
   bool binary(binary_t&) override { return false; }
   bool start_object(std::size_t) override { return open(true); }
   bool start_array(std::size_t) override { return open(false); }
@@ -32,22 +71,22 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& name) override {
-    // Keys come in file order, so the next occurrence of the quoted name is this one.
-    const auto at = text_.find("\"" + name + "\"", cursor_);
-    if (at != std::string_view::npos) {
-      line_ += int(std::count(text_.begin() + std::ptrdiff_t(cursor_), text_.begin() + std::ptrdiff_t(at), '\n'));
-      cursor_ = at;
-    }
-    stack_.back().keys.push_back(name);
+    Open& parent = stack_.back();
+    if (!parent.seen.insert(name).second)
+      return stop(fmt::format("the key \"{}\" stands twice in one block", excerpt(name)), "keep one of them");
+    parent.key = std::move(name);
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& problem) override {
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& problem) override {
     std::string reason = problem.what();
-    if (const auto colon = reason.find("syntax error"); colon != std::string::npos) reason = reason.substr(colon);
-    const bool cut = position + 1 >= text_.size();
-    error_ = Error{ErrorKind::bad_input, fmt::format("not valid JSON: {}", reason.substr(0, 160)), {*file_, line_of(text_, position)},
-                   cut ? "the file seems to be cut off: fetch it again" : "check the commas, quotes and brackets near this line"};
+    if (const auto start = reason.find("] "); start != std::string::npos) reason = reason.substr(start + 2);  // behind the library's code
+    if (const auto start = reason.find("syntax error"); start != std::string::npos) reason = reason.substr(start);
+    error_ = Error{ErrorKind::bad_input,
+                   fmt::format("not valid JSON: {}", excerpt(reason, 160)),
+                   {*file_, line()},
+                   position_.at_end ? "the file seems to be cut off: write or fetch it again"
+                                    : "check the commas, quotes and brackets near this line"};
     return false;
   }
 
@@ -60,51 +99,68 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   struct Open {
     bool map;
     int line;
-    std::vector<std::string> keys;
-    std::vector<Value> values;
+    std::string key;
+    std::unordered_set<std::string> seen;
+    std::vector<Value> items;
+    std::vector<std::pair<std::string, Value>> fields;
   };
 
+  int line() const { return position_.line; }
+
+  bool stop(std::string message, std::string hint) {
+    error_ = Error{ErrorKind::bad_input, std::move(message), {*file_, line()}, std::move(hint)};
+    return false;
+  }
+
   bool open(bool map) {
-    if (int(stack_.size()) >= kMaxDepth) {
-      error_ = Error{ErrorKind::bad_input, fmt::format("nested deeper than {} levels", kMaxDepth), {*file_, line_}, {}};
-      return false;
-    }
-    stack_.push_back({map, line_, {}, {}});
+    if (stack_.size() >= kMaxDepth) return stop(fmt::format("nested deeper than {} levels", kMaxDepth), "flatten it");
+    stack_.push_back({map, line(), {}, {}, {}, {}});
     return true;
   }
 
   bool close() {
     Open done = std::move(stack_.back());
     stack_.pop_back();
-    if (!done.map) return add(Value::list(file_, done.line, std::move(done.values)));
-    std::vector<std::pair<std::string, Value>> fields;
-    for (std::size_t i = 0; i < done.keys.size(); ++i) fields.emplace_back(std::move(done.keys[i]), std::move(done.values[i]));
-    return add(Value::map(file_, done.line, std::move(fields)));
+    if (done.map) return add(Value::map(file_, done.line, std::move(done.fields)));
+    return add(Value::list(file_, done.line, std::move(done.items)));
   }
 
+  bool add_scalar(std::string text) { return add(Value::scalar(file_, line(), std::move(text))); }
+
   bool add(Value value) {
-    if (stack_.empty()) root_ = std::move(value);
-    else stack_.back().values.push_back(std::move(value));
+    if (++nodes_ > kMaxNodes) return stop("more than a million entries", "split the file");
+    if (stack_.empty())
+      root_ = std::move(value);
+    else if (stack_.back().map)
+      stack_.back().fields.emplace_back(std::move(stack_.back().key), std::move(value));
+    else
+      stack_.back().items.push_back(std::move(value));
     return true;
   }
 
-  std::string_view text_;
   std::shared_ptr<const std::string> file_;
+  const Position& position_;
   std::vector<Open> stack_;
-  std::size_t cursor_ = 0;
-  int line_ = 1;
+  std::size_t nodes_ = 0;
   Value root_;
   std::optional<Error> error_;
 };
 
 }  // namespace
 
+std::string json_quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 Result<Value> parse_json(std::string_view text, const std::string& file) {
-  Builder builder(text, file);
+  TRUNKLINE_TRY(check_text(text, file));
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  Position position;
+  Builder builder(file, position);
   try {
-    nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
+    nlohmann::json::sax_parse(CountingIterator(text.data(), &position), CountingIterator(text.data() + text.size(), &position), &builder);
   } catch (const nlohmann::json::exception& problem) {
-    return bad_input({file, 0}, fmt::format("not valid JSON: {}", problem.what()));
+    return bad_input({file, position.line}, fmt::format("not valid JSON: {}", excerpt(problem.what(), 160)));
   }
   return builder.take();
 }

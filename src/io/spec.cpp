@@ -39,8 +39,12 @@ Result<void> form_of(Result<T> parsed, const Value& value, const FieldSpec& fiel
 }
 
 Result<void> check_range(double number, const Value& value, const FieldSpec& field) {
-  if (field.min && number < *field.min) return at(value, field, fmt::format("{} is below {}", value.text(), *field.min), fmt::format("expected at least {}", *field.min));
-  if (field.max && number > *field.max) return at(value, field, fmt::format("{} is above {}", value.text(), *field.max), fmt::format("expected at most {}", *field.max));
+  if (field.min && number < *field.min)
+    return at(value, field, fmt::format("{} is below {}", excerpt(value.text()), *field.min),
+              fmt::format("expected at least {}", *field.min));
+  if (field.max && number > *field.max)
+    return at(value, field, fmt::format("{} is above {}", excerpt(value.text()), *field.max),
+              fmt::format("expected at most {}", *field.max));
   return {};
 }
 
@@ -49,7 +53,7 @@ Result<void> check_scalar(const Value& value, const FieldSpec& field) {
   switch (field.type) {
     case FieldType::choice: {
       if (std::find(field.choices.begin(), field.choices.end(), text) != field.choices.end()) return {};
-      return at(value, field, fmt::format("\"{}\" is not known here", text.substr(0, 60)), did_you_mean(text, field.choices));
+      return at(value, field, fmt::format("\"{}\" is not known here", excerpt(text)), did_you_mean(text, field.choices));
     }
     case FieldType::boolean:
       if (text == "true" || text == "false") return {};
@@ -95,16 +99,6 @@ Result<void> check_field(const Value& value, const FieldSpec& field) {
   return check_scalar(value, field);
 }
 
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') out += "\\n";
-    else out += c;
-  }
-  return out + "\"";
-}
-
 std::string schema_of(const ObjectSpec& spec, int indent);
 
 std::string field_schema(const FieldSpec& field, int indent) {
@@ -121,17 +115,17 @@ std::string field_schema(const FieldSpec& field, int indent) {
   std::vector<std::string> parts;
   std::string doc = field.doc;
   if (field.type >= FieldType::bytes && field.type <= FieldType::money) doc += fmt::format(" ({})", expected_form(field.type));
-  parts.push_back(fmt::format("\"description\": {}", json_text(doc)));
+  parts.push_back(fmt::format("\"description\": {}", json_quoted(doc)));
   if (field.type == FieldType::choice) {
     std::vector<std::string> words;
-    for (const auto& w : field.choices) words.push_back(json_text(w));
-    for (const auto& w : field.also) words.push_back(json_text(w));
+    for (const auto& w : field.choices) words.push_back(json_quoted(w));
+    for (const auto& w : field.also) words.push_back(json_quoted(w));
     parts.push_back(fmt::format("\"enum\": [{}]", join(words, ", ")));
   } else if (field.type == FieldType::object && field.object) {
     const std::string inner = schema_of(*field.object, indent);
     if (field.also.empty()) return inner;
     std::vector<std::string> words;
-    for (const auto& w : field.also) words.push_back(json_text(w));
+    for (const auto& w : field.also) words.push_back(json_quoted(w));
     return fmt::format("{{\"anyOf\": [{}, {{\"enum\": [{}]}}]}}", inner, join(words, ", "));
   } else if (field.type == FieldType::list && field.object) {
     parts.push_back(type);
@@ -141,7 +135,7 @@ std::string field_schema(const FieldSpec& field, int indent) {
   }
   if (!field.also.empty() && field.type != FieldType::choice) {
     std::vector<std::string> words;
-    for (const auto& w : field.also) words.push_back(json_text(w));
+    for (const auto& w : field.also) words.push_back(json_quoted(w));
     if (!type.empty()) parts.push_back(fmt::format("\"anyOf\": [{{{}}}, {{\"enum\": [{}]}}]", type, join(words, ", ")));
   }
   if (field.min) parts.push_back(fmt::format("\"minimum\": {}", *field.min));
@@ -151,15 +145,17 @@ std::string field_schema(const FieldSpec& field, int indent) {
 
 std::string schema_of(const ObjectSpec& spec, int indent) {
   const std::string pad(std::size_t(indent + 2), ' ');
-  std::string out = fmt::format("{{\n{}\"type\": \"object\",\n{}\"description\": {},\n{}\"additionalProperties\": false,\n", pad, pad, json_text(spec.doc), pad);
+  std::string out = fmt::format("{{\n{}\"type\": \"object\",\n{}\"description\": {},\n{}\"additionalProperties\": false,\n", pad, pad,
+                                json_quoted(spec.doc), pad);
   std::vector<std::string> required;
   for (const auto& f : spec.fields) {
-    if (f.required) required.push_back(json_text(f.name));
+    if (f.required) required.push_back(json_quoted(f.name));
   }
   if (!required.empty()) out += fmt::format("{}\"required\": [{}],\n", pad, join(required, ", "));
   out += fmt::format("{}\"properties\": {{\n", pad);
   for (std::size_t i = 0; i < spec.fields.size(); ++i) {
-    out += fmt::format("{}  {}: {}{}\n", pad, json_text(spec.fields[i].name), field_schema(spec.fields[i], indent + 4), i + 1 < spec.fields.size() ? "," : "");
+    out += fmt::format("{}  {}: {}{}\n", pad, json_quoted(spec.fields[i].name), field_schema(spec.fields[i], indent + 4),
+                       i + 1 < spec.fields.size() ? "," : "");
   }
   out += fmt::format("{}}}\n{}}}", pad, std::string(std::size_t(indent), ' '));
   return out;
@@ -182,20 +178,22 @@ std::optional<T> get_parsed(const Value& map, std::string_view key, Parse parse)
 }  // namespace
 
 Result<void> check(const Value& value, const ObjectSpec& spec) {
-  if (!value.is_map()) return bad_input(value.where(), fmt::format("{}: found {}, expected a block of keys", spec.name, value.describe()), spec.doc);
+  if (!value.is_map())
+    return bad_input(value.where(), fmt::format("{}: found {}, expected a block of keys", spec.name, value.describe()), spec.doc);
   std::vector<std::string> names;
   for (const auto& f : spec.fields) names.push_back(f.name);
   for (const auto& [key, field_value] : value.fields()) {
     const auto field = std::find_if(spec.fields.begin(), spec.fields.end(), [&](const FieldSpec& f) { return f.name == key; });
     if (field == spec.fields.end()) {
-      return bad_input(field_value.where(), fmt::format("unknown key \"{}\" in {}", key.substr(0, 60), spec.name), did_you_mean(key, names));
+      return bad_input(field_value.where(), fmt::format("unknown key \"{}\" in {}", excerpt(key), spec.name), did_you_mean(key, names));
     }
     if (!field_value.is_null()) TRUNKLINE_TRY(check_field(field_value, *field));
   }
   for (const auto& f : spec.fields) {
     const Value* present = value.find(f.name);
     if (f.required && (!present || present->is_null())) {
-      return bad_input(value.where(), fmt::format("{} lacks the key \"{}\"", spec.name, f.name), fmt::format("{}: {} ({})", f.name, f.doc, expected_form(f.type)));
+      return bad_input(value.where(), fmt::format("{} lacks the key \"{}\"", spec.name, f.name),
+                       fmt::format("{}: {} ({})", f.name, f.doc, expected_form(f.type)));
     }
   }
   return {};
@@ -203,7 +201,8 @@ Result<void> check(const Value& value, const ObjectSpec& spec) {
 
 std::string json_schema(const ObjectSpec& spec) {
   std::string body = schema_of(spec, 0);
-  return "{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n  \"title\": " + json_text(spec.name) + "," + body.substr(1) + "\n";
+  return "{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n  \"title\": " + json_quoted(spec.name) + "," +
+         body.substr(1) + "\n";
 }
 
 std::optional<std::string> get_text(const Value& map, std::string_view key) {
@@ -218,7 +217,9 @@ std::optional<bool> get_bool(const Value& map, std::string_view key) {
   if (field->text() == "false") return false;
   return std::nullopt;
 }
-std::optional<std::int64_t> get_integer(const Value& map, std::string_view key) { return get_parsed<std::int64_t>(map, key, parse_integer); }
+std::optional<std::int64_t> get_integer(const Value& map, std::string_view key) {
+  return get_parsed<std::int64_t>(map, key, parse_integer);
+}
 std::optional<double> get_number(const Value& map, std::string_view key) { return get_parsed<double>(map, key, parse_number); }
 std::optional<Bytes> get_bytes(const Value& map, std::string_view key) { return get_parsed<Bytes>(map, key, parse_bytes); }
 std::optional<Bandwidth> get_bandwidth(const Value& map, std::string_view key) { return get_parsed<Bandwidth>(map, key, parse_bandwidth); }

@@ -24,11 +24,11 @@ struct ObjectSpec;
 struct FieldSpec {
   std::string name;
   FieldType type = FieldType::text;
-  std::string doc;                       // one line, as shown in the schema
+  std::string doc;  // one line, as shown in the schema
   bool required = false;
-  std::vector<std::string> choices = {}; // of a choice
-  const ObjectSpec* object = nullptr;    // of an object, or of a list's items
-  std::vector<std::string> also = {};    // words accepted in place of the type, for example "auto"
+  std::vector<std::string> choices = {};     // of a choice
+  const ObjectSpec* object = nullptr;        // of an object, or of a list's items
+  std::vector<std::string> also = {};        // words accepted in place of the type, for example "auto"
   std::optional<double> min = {}, max = {};  // of integer and number
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "io/files.hpp"
 
@@ -19,7 +21,7 @@ std::string Value::describe() const {
     case Kind::null: return "nothing";
     case Kind::list: return "a list";
     case Kind::map: return "a block of keys";
-    case Kind::scalar: return fmt::format("\"{}\"", text_.size() > 60 ? text_.substr(0, 57) + "…" : text_);
+    case Kind::scalar: return fmt::format("\"{}\"", excerpt(text_));
   }
   return {};
 }
@@ -53,9 +55,15 @@ Value Value::map(std::shared_ptr<const std::string> file, int line, std::vector<
 }
 
 Result<void> Value::set(std::string_view dotted_path, Value value) {
+  constexpr std::ptrdiff_t kMaxDepth = 64;
+  if (std::count(dotted_path.begin(), dotted_path.end(), '.') >= kMaxDepth) {
+    return bad_input(value.where(), fmt::format("a dotted path of more than {} keys", kMaxDepth), "write it as parallelism.tp=8");
+  }
   const auto dot = dotted_path.find('.');
   const std::string key(dotted_path.substr(0, dot));
-  if (key.empty()) return bad_input(value.where(), "an empty key in a dotted path", "write it as parallelism.tp=8");
+  if (key.empty())
+    return bad_input(value.where(), fmt::format("an empty key in the dotted path \"{}\"", excerpt(dotted_path)),
+                     "write it as parallelism.tp=8");
   if (kind_ == Kind::null) kind_ = Kind::map;
   if (kind_ == Kind::scalar) {  // `parallelism: auto` gives way to a block of keys
     kind_ = Kind::map;

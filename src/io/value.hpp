@@ -21,8 +21,8 @@ class Value {
   bool is_list() const { return kind_ == Kind::list; }
   bool is_map() const { return kind_ == Kind::map; }
 
-  const std::string& text() const { return text_; }            // of a scalar, as written
-  const std::vector<Value>& items() const { return items_; }   // of a list
+  const std::string& text() const { return text_; }                                     // of a scalar, as written
+  const std::vector<Value>& items() const { return items_; }                            // of a list
   const std::vector<std::pair<std::string, Value>>& fields() const { return fields_; }  // of a map, in file order
 
   // The field `key` of a map, or nullptr.
@@ -48,10 +48,13 @@ class Value {
   std::vector<std::pair<std::string, Value>> fields_;
 };
 
-// Parses text; `file` names it in errors. Refuses more than a million nodes after aliases are expanded, more
-// than 64 levels, and duplicate keys.
+// Parses text; `file` names it in errors. Refuses what is no UTF-8 text, more than a million nodes, more than 64 levels, duplicate
+// keys, and in YAML a second document, merge keys (<<) and aliases that expand to more than some ten megabytes.
 Result<Value> parse_yaml(std::string_view text, const std::string& file);
 Result<Value> parse_json(std::string_view text, const std::string& file);
+
+// `text` as a JSON string, with its quotes. What is not UTF-8 becomes U+FFFD.
+std::string json_quoted(std::string_view text);
 
 // Reads a file and parses it by its extension (.json, else YAML).
 Result<Value> read_value(const std::string& path);
