@@ -1,0 +1,155 @@
+#include "predict/prediction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "predict/epoch.hpp"
+
+namespace trunkline::predict {
+
+using workload::Job;
+
+namespace {
+
+constexpr double kSecond = 1e-12;  // of a picosecond
+
+timeline::StepResult time_of_step(const Job& job, const topology::Platform& platform, const Options& options, double factor, workload::StepWork& work) {
+  const workload::Behaviour behaviour = workload::behaviour_of(job, platform.node.gpu.generation);
+  work = workload::operations_of(job, behaviour);
+  const kernels::Kernels kernels(platform.node.gpu);
+  const timeline::Domains domains = domains_of(job.parallelism, platform);
+  collectives::Options collective_options = options.collectives;
+  timeline::StepInput input{job, work, behaviour, platform.node.gpu, kernels, domains, options.effects, collective_options, factor};
+  return timeline::time_step(input, options.slots);
+}
+
+void set_rates(Prediction& p, const Job& job, const workload::StepWork& work, const catalog::Gpu& gpu) {
+  p.breakdown = p.breakdown;
+  p.step_s = p.breakdown.sum();
+  p.samples_per_s = double(job.batch.global) / p.step_s;
+  double tokens = 0;
+  for (const auto& tower : job.model.towers) tokens = std::max(tokens, double(tower.tokens(job.batch.sequence)));
+  p.tokens_per_s = p.samples_per_s * tokens;
+  p.tokens_per_s_per_gpu = p.tokens_per_s / p.gpus;
+  const double model_flops = work.model_flops_per_sample * double(job.batch.global);
+  p.model_flops_per_gpu_per_s = model_flops / p.step_s / p.gpus;
+  const double peak = gpu.rate(job.precision.compute).si();
+  p.mfu = p.model_flops_per_gpu_per_s / peak;
+  const double recomputed = job.recompute == workload::Recompute::full ? 4.0 / 3.0 : 1.0;
+  p.hfu = p.mfu * recomputed;
+}
+
+Bottleneck bottleneck_of(const Prediction& p) {
+  struct Candidate {
+    Trunk trunk;
+    std::string link;
+    double s;
+  };
+  const auto& d = p.detail;
+  const double other_compute = std::max(0.0, p.breakdown.compute_s - d.memory_s - d.optimizer_s);
+  const Candidate trunks[] = {
+      {Trunk::data, "dataset reading", p.breakdown.data_wait_s},
+      {Trunk::storage, "checkpoint writing", p.breakdown.checkpoint_s},
+      {Trunk::interconnect, "tensor and context parallel traffic", d.tensor_s},
+      {Trunk::interconnect, "data-parallel gradients and weights", d.data_s},
+      {Trunk::interconnect, "sharded weights and gradients", d.shard_s},
+      {Trunk::interconnect, "pipeline stage to stage", d.pipeline_s},
+  };
+  Bottleneck b;
+  for (const Candidate& c : trunks) {
+    if (c.s / p.step_s > b.weakest_share) b.weakest_trunk = c.trunk, b.weakest_link = c.link, b.weakest_share = c.s / p.step_s;
+  }
+  const Candidate all[] = {{Trunk::compute, "matrix rate", other_compute},
+                           {Trunk::compute, "GPU memory bandwidth", d.memory_s + d.optimizer_s},
+                           {Trunk::compute, "pipeline bubble", p.breakdown.bubble_s},
+                           {Trunk::compute, "host launch cost", p.breakdown.other_s},
+                           {b.weakest_trunk, b.weakest_link, b.weakest_share * p.step_s}};
+  for (const Candidate& c : all) {
+    if (c.s / p.step_s > b.share) b.trunk = c.trunk, b.link = c.link, b.share = c.s / p.step_s;
+  }
+  return b;
+}
+
+double step_only(const Job& job, const topology::Platform& platform, const Options& options, double factor) {
+  workload::StepWork work;
+  return double(time_of_step(job, platform, options, factor, work).parts.total) * kSecond;
+}
+
+// One copy of the model: no data parallelism, the same work a GPU.
+Scaling scaling_of(const Job& job, const topology::Platform& platform, const Options& options, double factor, double step_s) {
+  Scaling s;
+  Job alone = job;
+  auto& p = alone.parallelism;
+  const int replica = p.tp * p.pp * p.cp;
+  const bool sharded = p.sharding == workload::Sharding::zero3 || p.sharding == workload::Sharding::hsdp;
+  const int base_dp = sharded ? std::min(p.dp, std::max(1, platform.node.gpus / replica)) : std::min(p.dp, std::max(1, p.ep));
+  alone.batch.global = job.batch.global / p.dp * base_dp;
+  p.dp = base_dp;
+  if (!sharded && base_dp == 1) p.sharding = workload::Sharding::none;
+  s.baseline_gpus = replica * base_dp;
+  const double alone_s = step_only(alone, platform, options, factor);
+  const double ratio = double(job.batch.global) / double(alone.batch.global);
+  s.speedup = ratio * alone_s / step_s;
+  s.efficiency = s.speedup / ratio;
+  return s;
+}
+
+Result<void> check_platform(const Job& job, const topology::Platform& platform) {
+  const int asked = job.parallelism.gpus();
+  if (asked == platform.gpus()) return {};
+  return bad_input({job.file, 0}, fmt::format("parallelism asks for {} GPUs (tp {} × pp {} × cp {} × dp {}), the platform \"{}\" has {} ({} nodes × {})", asked, job.parallelism.tp,
+                                             job.parallelism.pp, job.parallelism.cp, job.parallelism.dp, platform.name, platform.gpus(), platform.nodes, platform.node.gpus),
+                   "make the product equal, or set dp: auto");
+}
+
+}  // namespace
+
+std::string name_of(Trunk trunk) {
+  switch (trunk) {
+    case Trunk::compute: return "compute";
+    case Trunk::data: return "data";
+    case Trunk::storage: return "storage";
+    case Trunk::interconnect: return "interconnect";
+  }
+  return {};
+}
+
+Result<Prediction> predict(const Job& asked, const topology::Platform& platform, const Options& options) {
+  TRUNKLINE_ASSIGN(job, settle(asked, platform, options));
+  TRUNKLINE_TRY(check_platform(job, platform));
+  const Constants& constants = options.constants ? *options.constants : Constants::builtin();
+  const double factor = options.compute_factor.value_or(constants.factor(job.framework, platform.node.gpu.generation));
+  Prediction p;
+  p.platform = platform.name;
+  p.gpus = platform.gpus();
+  workload::StepWork work;
+  timeline::StepResult step = time_of_step(job, platform, options, factor, work);
+  p.detail = step.detail;
+  p.slots = std::move(step.slots);
+  p.breakdown.compute_s = double(step.parts.compute) * kSecond;
+  p.breakdown.exposed_comm_s = double(step.parts.exposed_comm) * kSecond;
+  p.breakdown.bubble_s = double(step.parts.bubble) * kSecond;
+  p.breakdown.other_s = double(step.parts.other) * kSecond;
+  p.memory.parts = workload::memory_of(job, workload::memory_rules(job.framework, job.precision));
+  p.memory.per_gpu = p.memory.parts.total();
+  p.memory.capacity = platform.node.gpu.memory;
+  p.memory.fits = p.memory.per_gpu <= p.memory.capacity;
+  if (options.extras) add_data_and_checkpoint(job, platform, p);
+  set_rates(p, job, work, platform.node.gpu);
+  if (options.extras) {
+    if (!p.memory.fits) p.memory.suggestions = workload::what_would_fit(job, p.memory.capacity, p.gpus);
+    p.scaling = scaling_of(job, platform, options, factor, p.step_s);
+    add_epoch_and_cost(job, platform, p);
+    p.bottleneck = bottleneck_of(p);
+    const bool seen = constants.seen(job.framework, platform.node.gpu.generation);
+    p.interval = {p.step_s * (seen ? constants.low : constants.low_unseen), p.step_s * (seen ? constants.high : constants.high_unseen)};
+  }
+  p.assumed = job.assumed;
+  p.assumed.insert(p.assumed.end(), platform.assumed.begin(), platform.assumed.end());
+  p.job = std::move(job);
+  return p;
+}
+
+}  // namespace trunkline::predict

@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "predict/prediction.hpp"
+
+namespace trunkline::predict {
+
+using workload::Job;
+using workload::Recompute;
+using workload::Sharding;
+
+namespace {
+
+Bytes memory_of(const Job& job) { return workload::memory_of(job, workload::memory_rules(job.framework, job.precision)).total(); }
+
+// The least recomputation that fits; the most of it where nothing fits.
+Recompute least_recompute(Job job, Bytes capacity) {
+  for (Recompute r : {Recompute::none, Recompute::selective, Recompute::full}) {
+    job.recompute = r;
+    if (memory_of(job) <= capacity) return r;
+  }
+  return Recompute::full;
+}
+
+Result<int> data_parallel(const Job& job, const topology::Platform& platform) {
+  const auto& p = job.parallelism;
+  const int replica = p.tp * p.pp * p.cp;
+  if (platform.gpus() % replica != 0) {
+    return bad_input({job.file, 0}, fmt::format("tp {} × pp {} × cp {} = {} GPUs a copy does not divide the {} GPUs of \"{}\"", p.tp, p.pp, p.cp, replica, platform.gpus(), platform.name),
+                     "choose tp, pp and cp whose product divides the number of GPUs, or write parallelism: auto");
+  }
+  return platform.gpus() / replica;
+}
+
+Result<void> settle_batch(Job& job) {
+  const int dp = job.parallelism.dp;
+  if (job.batch.global % dp != 0) {
+    return bad_input({job.file, 0}, fmt::format("a global batch of {} does not divide over {} data-parallel ranks", job.batch.global, dp),
+                     fmt::format("use a global batch that is a multiple of {}", dp));
+  }
+  const std::int64_t local = job.batch.global / dp;
+  if (job.open.micro) {
+    job.batch.micro = std::clamp<std::int64_t>(job.batch.micro, 1, local);
+    while (local % job.batch.micro != 0) --job.batch.micro;
+  }
+  if (local % job.batch.micro != 0) {
+    return bad_input({job.file, 0}, fmt::format("{} samples a rank do not divide into micro-batches of {}", local, job.batch.micro), "choose a micro-batch that divides global / dp, or leave it out");
+  }
+  return {};
+}
+
+void note(Job& job, const char* what, std::string taken) { job.assumed.emplace_back(what, std::move(taken)); }
+
+// All that is open once tp, pp, vpp, cp and ep are given.
+Result<Job> finish(Job job, const topology::Platform& platform) {
+  const Bytes capacity = platform.node.gpu.memory;
+  if (job.open.dp) {
+    TRUNKLINE_ASSIGN(dp, data_parallel(job, platform));
+    job.parallelism.dp = dp;
+    job.open.dp = false;
+  }
+  TRUNKLINE_TRY(settle_batch(job));
+  if (job.open.sharding) {
+    job.parallelism.sharding = Sharding::none;
+    for (Sharding s : {Sharding::none, Sharding::zero1, Sharding::zero3}) {
+      job.parallelism.sharding = s;
+      Job fullest = job;
+      if (job.open.recompute) fullest.recompute = Recompute::full;
+      if (job.parallelism.dp * job.parallelism.cp == 1 || memory_of(fullest) <= capacity) break;
+    }
+    job.open.sharding = false;
+    note(job, "sharding", workload::name_of(job.parallelism.sharding) + " (the least that fits)");
+  }
+  if (job.open.recompute) {
+    job.recompute = least_recompute(job, capacity);
+    job.open.recompute = false;
+    note(job, "recompute", workload::name_of(job.recompute) + " (the least that fits)");
+  }
+  job.open = {};
+  return job;
+}
+
+bool divides(const Job& job, const topology::Platform& platform, int tp, int pp) {
+  const auto& tower = job.model.towers.front();
+  if (tower.heads % tp != 0 || (pp > 1 && (job.model.towers.size() > 1 || tower.layers % pp != 0))) return false;
+  const int replica = tp * pp * job.parallelism.cp;
+  if (platform.gpus() % replica != 0) return false;
+  return job.batch.global % (platform.gpus() / replica) == 0;
+}
+
+// `parallelism: auto`: every tp within a node, pp and micro-batch that divide; the fastest that fits, else the smallest.
+Result<Job> search(const Job& asked, const topology::Platform& platform, const Options& options) {
+  std::optional<Job> best, smallest;
+  double best_s = std::numeric_limits<double>::infinity();
+  Bytes least = Bytes(std::numeric_limits<std::int64_t>::max());
+  Options inner = options;
+  inner.extras = false;
+  inner.slots = false;
+  for (int tp = 1; tp <= platform.node.gpus; tp *= 2) {
+    if (!asked.open.tp && tp != asked.parallelism.tp) continue;
+    for (int pp = 1; pp <= 64; pp *= 2) {
+      if ((!asked.open.pp && pp != asked.parallelism.pp) || !divides(asked, platform, tp, pp)) continue;
+      for (std::int64_t micro = 1; micro <= 16; micro *= 2) {
+        if (!asked.open.micro && micro != asked.batch.micro) continue;
+        Job candidate = asked;
+        candidate.open.tp = candidate.open.pp = false;
+        candidate.parallelism.tp = tp;
+        candidate.parallelism.pp = pp;
+        candidate.batch.micro = micro;
+        candidate.open.dp = true;
+        candidate.open.micro = false;
+        const auto done = finish(candidate, platform);
+        if (!done) continue;
+        const Bytes memory = memory_of(*done);
+        if (memory < least) least = memory, smallest = *done;
+        if (memory > platform.node.gpu.memory) continue;
+        const auto p = predict(*done, platform, inner);
+        if (p && p->step_s < best_s) best_s = p->step_s, best = *done;
+      }
+    }
+  }
+  if (!best) best = smallest;
+  if (!best) {
+    return bad_input({asked.file, 0}, fmt::format("no tensor and pipeline parallelism divides the model and the {} GPUs of \"{}\"", platform.gpus(), platform.name),
+                     "choose a global batch that is a multiple of the GPUs, or state tp and pp");
+  }
+  const auto& p = best->parallelism;
+  note(*best, "parallelism", fmt::format("tp {}, pp {}, dp {}, micro-batch {} (the fastest that fits)", p.tp, p.pp, p.dp, best->batch.micro));
+  return *best;
+}
+
+}  // namespace
+
+Result<Job> settle(const Job& job, const topology::Platform& platform, const Options& options) {
+  if (job.open.tp || job.open.pp) return search(job, platform, options);
+  return finish(job, platform);
+}
+
+}  // namespace trunkline::predict

@@ -1,0 +1,48 @@
+// Published step times against predictions: errors a row, a table, a framework, a GPU generation.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "predict/prediction.hpp"
+#include "validate/fit.hpp"
+#include "validate/training_row.hpp"
+
+namespace trunkline::validate {
+
+struct TrainingResult {
+  TrainingRow row;
+  bool judged = false;         // eligible, and among the rows that count of a long table
+  double predicted_s = 0, low_s = 0, high_s = 0;
+  double error = 0;            // (predicted − measured) / measured
+  bool covered = false;        // measured lies inside low…high
+};
+
+struct ErrorSummary {
+  std::string name, file;
+  int rows = 0, eligible = 0, predicted = 0, skipped = 0, judged = 0;
+  double median_abs = 0, mean_abs = 0, p90_abs = 0, mean_signed = 0, covered = 0;
+};
+
+struct TrainingValidation {
+  std::vector<TrainingResult> results;
+  std::vector<ErrorSummary> tables, frameworks, generations;
+  ErrorSummary overall;
+  double median_of_tables = 0;
+  predict::Constants constants;   // fitted to all given tables
+};
+
+struct TrainingOptions {
+  timeline::Effects effects;
+  bool leave_one_out = true;      // judge each table by constants fitted without it; else by those built in
+};
+
+// Rows of several tables together (leave-one-out needs them all).
+TrainingValidation validate_training(const std::vector<io::CsvTable>& tables, const TrainingOptions& options = {});
+
+// The trivial predictor to beat: model FLOPs over (peak × one constant a GPU type, fitted the same way).
+TrainingValidation trivial_predictor(const std::vector<io::CsvTable>& tables);
+
+}  // namespace trunkline::validate
