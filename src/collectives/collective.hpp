@@ -33,6 +33,7 @@ struct Domain {
   int link_count = 0;
   Bandwidth link_bandwidth;     // one GPU's links, one direction
   Bandwidth ring;               // intra-node ring, per GPU, one direction
+  Bandwidth pair;               // one GPU to one other inside the node, as kernels copy
   Bandwidth network;            // the group's share of one node's NICs, one direction, at RDMA efficiency
   Seconds network_latency;
   int nics = 0;                 // the group's share, at least 1 where nodes > 1

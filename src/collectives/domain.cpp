@@ -1,32 +1,50 @@
 #include <algorithm>
 
-#include "collectives/collective.hpp"
+#include "collectives/constants.hpp"
 
 namespace trunkline::collectives {
 
 namespace {
 
-// What NCCL reaches of a link's payload rate, as its tuner counts it per NVLink generation (18/20, 20/25, 20/25,
-// 20.6/25, 40.1/50 GB/s a link); xGMI as measured on MI300X (47.7 of 64 GB/s).
-double link_share(const topology::NodeType& node) {
-  if (node.gpu_links == topology::GpuLinks::xgmi) return 0.74;
-  switch (node.link_generation) {
-    case 1: return 0.9;
-    case 4: return 20.6 / 25;
-    case 5: return 40.1 / 50;
-    default: return 0.8;
+// A NIC and its switches, one way, small message. InfiniBand and RoCE: adapter 0.6 µs and one to three switches of
+// 0.13 µs (InfiniBand) or about 0.5 µs. EFA: fitted; its NCCL plugin itself plans 75 µs for the first generation (four
+// 100 Gb/s adapters a node), 35 µs for later ones, handshake included. Sockets: two passes through the kernel.
+Seconds latency_of(const topology::Nics& nics) {
+  switch (nics.kind) {
+    case catalog::NicKind::infiniband: return microseconds(1.5);
+    case catalog::NicKind::roce: return microseconds(3);
+    case catalog::NicKind::efa: return nics.rate * nics.count <= gbit_per_s(400) ? microseconds(58) : microseconds(27);
+    case catalog::NicKind::omnipath: return microseconds(3);
+    case catalog::NicKind::ethernet: return microseconds(20);
   }
+  return microseconds(20);
 }
 
-Seconds network_latency_of(catalog::NicKind kind) {
-  switch (kind) {
-    case catalog::NicKind::infiniband: return microseconds(2);
-    case catalog::NicKind::roce: return microseconds(3);
-    case catalog::NicKind::efa: return microseconds(15);
-    case catalog::NicKind::omnipath: return microseconds(3);
-    case catalog::NicKind::ethernet: return microseconds(25);
-  }
-  return microseconds(5);
+double socket_rate(double line) { return kTcpBelow * std::min(line, kTcpKnee) + kTcpAbove * std::max(0.0, line - kTcpKnee); }
+
+// All NICs of a node together, one direction, for data in GPU memory.
+double node_bandwidth(const topology::NodeType& node) {
+  const topology::Nics& nics = node.nics;
+  const double line = nics.rate.si();
+  double rate = line * nics.efficiency;
+  if (nics.kind == catalog::NicKind::ethernet) rate = std::min(rate, socket_rate(line));
+  if (nics.kind == catalog::NicKind::omnipath) rate = std::min(rate, line * kOmnipathShare);
+  const double all = rate * nics.count;
+  const double reachable = topology::limits_of(node).node_to_network.si();
+  return reachable > 0 ? std::min(all, reachable) : all;
+}
+
+// NICs of one node that the group's ranks can use: its share among `sharing` groups, and no more than stand beside its GPUs.
+double nics_of_group(const topology::NodeType& node, const GroupLayout& layout) {
+  const double all = node.nics.count;
+  const double beside = layout.ranks_per_node * std::max(1.0, all / std::max(1, node.gpus));
+  return std::min(all / std::max(1, layout.sharing), beside);
+}
+
+Bandwidth ring_between(const topology::NodeType& node, int ranks) {
+  const topology::Ring ring = topology::ring_of(node, ranks);
+  if (ring.over_links || node.pcie_p2p) return ring.per_gpu;
+  return ring.per_gpu * kStagedShare;
 }
 
 }  // namespace
@@ -34,27 +52,31 @@ Seconds network_latency_of(catalog::NicKind kind) {
 Domain domain_of(const topology::Platform& platform, const GroupLayout& layout) {
   const topology::NodeType& node = platform.node;
   Domain d;
-  d.ranks_per_node = std::max(1, layout.ranks_per_node);
-  d.nodes = std::max(1, layout.nodes);
   d.sharing = std::max(1, layout.sharing);
   d.generation = node.gpu.generation;
   d.compute_capability = node.gpu.compute_capability;
-  d.links = node.gpu_links != topology::GpuLinks::none;
   d.switched = node.gpu_links == topology::GpuLinks::nvswitch;
-  d.link_count = node.gpu.links;
+  d.link_count = node.links;
   d.link_bandwidth = node.link_bandwidth;
-  const int folded = node.gpus > 0 ? std::max(1, node.link_domain / node.gpus) : 1;
-  const int joined = std::min(folded, d.nodes);  // nodes of one NVLink domain count as one
-  d.ranks_per_node *= joined;
-  d.nodes = (d.nodes + joined - 1) / joined;
-  d.ring = d.links ? node.link_bandwidth * link_share(node) : node.pcie_bandwidth * 0.8;
+
+  // Nodes whose GPUs share one NVLink domain (NVL72) count as one; a group spreads evenly over as few domains as it needs.
+  const int here = std::max(1, layout.ranks_per_node), nodes = std::max(1, layout.nodes);
+  const int in_domain = node.link_domain > node.gpus ? node.link_domain / node.gpus : 1;
+  d.nodes = (nodes + in_domain - 1) / in_domain;
+  const int joined = (nodes + d.nodes - 1) / d.nodes;
+  d.ranks_per_node = here * joined;
+
+  const int ring_ranks = std::min(std::max(here, 2), node.gpus);
+  d.ring = joined > 1 ? node.link_bandwidth * node.link_share : ring_between(node, ring_ranks);
+  d.links = joined > 1 || topology::ring_of(node, ring_ranks).over_links;
+  d.pair = joined > 1 || d.switched ? d.ring : ring_between(node, std::min(2, node.gpus));
+
   d.fabric = node.nics.kind;
-  d.network_latency = network_latency_of(node.nics.kind);
+  d.network_latency = latency_of(node.nics);
   if (d.nodes > 1) {
-    const double share = double(node.nics.count) * joined / d.sharing;
-    const double reachable = std::min(share, double(d.ranks_per_node) * std::max(1.0, double(node.nics.count) / std::max(1, node.gpus)));
-    d.network = node.nics.rate * node.nics.efficiency * reachable;
-    d.nics = std::max(1, int(reachable));
+    const double nics = nics_of_group(node, layout);
+    d.network = byte_per_s(node_bandwidth(node) * nics / std::max(1, node.nics.count) * joined);
+    d.nics = std::max(1, int(nics * joined));
   }
   return d;
 }
