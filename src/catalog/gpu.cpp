@@ -81,6 +81,12 @@ std::optional<Generation> generation_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<std::string> generation_names() {
+  std::vector<std::string> names;
+  for (const auto& [value, name] : kGenerations) names.emplace_back(name);
+  return names;
+}
+
 std::string name_of(LinkFamily family) {
   switch (family) {
     case LinkFamily::none: return "none";

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/units.hpp"
 
@@ -38,13 +39,15 @@ struct Gpu {
   // Dense tensor-core rates with fp32 accumulation; zero = the hardware has none, or none was found.
   FlopRate fp32, tf32, fp16, bf16, fp8, fp4;
 
-  Bytes memory;
+  Bytes memory;  // what the driver shows a program; where that is not catalogued, what is sold, in GiB
   Bandwidth memory_bandwidth;
 
   LinkFamily link_family = LinkFamily::none;
   int link_generation = 0;
   int links = 0;
   Bandwidth link_bandwidth;  // all links together, one direction
+
+  Bandwidth c2c_bandwidth;  // to a CPU in the same module, one direction; zero = the host is reached over PCIe
 
   int pcie_generation = 0;
   int pcie_lanes = 16;
@@ -60,6 +63,7 @@ std::string name_of(Precision precision);
 std::string name_of(Generation generation);
 std::string name_of(LinkFamily family);
 std::optional<Generation> generation_named(std::string_view name);
+std::vector<std::string> generation_names();
 double bytes_per_element(Precision precision);  // 4, 4, 2, 2, 1, 0.5
 
 }  // namespace trunkline::catalog

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "catalog/readers.hpp"
 
 namespace trunkline::catalog {
 namespace {
@@ -30,31 +31,33 @@ std::vector<std::string> confidence_names() {
   return names;
 }
 
+io::FieldSpec confidence_field() {
+  auto field = optional("confidence", io::FieldType::choice, "how far it can be trusted");
+  field.choices = confidence_names();
+  return field;
+}
+
 // What a part may state besides its values.
 const io::ObjectSpec& frame_spec() {
   using io::FieldType;
-  static const io::ObjectSpec spec{
-      "part",
-      "What a part is called and who says so.",
-      {{"name", FieldType::text, "the name people read", true, {}, nullptr, {}, {}, {}},
-       {"aliases", FieldType::list, "other names that people and drivers use", false, {}, nullptr, {}, {}, {}},
-       {"like", FieldType::text, "an earlier part whose values hold here too, unless stated", false, {}, nullptr, {}, {}, {}},
-       {"source", FieldType::list, "where the values come from; each entry starts with a key of `sources`", false, {}, nullptr, {}, {}, {}},
-       {"confidence", FieldType::choice, "how far the values can be trusted", false, confidence_names(), nullptr, {}, {}, {}},
-       {"notes", FieldType::text, "what a reader of the values should know", false, {}, nullptr, {}, {}, {}}}};
+  static const io::ObjectSpec spec{"part",
+                                   "What a part is called and who says so.",
+                                   {required("name", FieldType::text, "the name people read"),
+                                    optional("aliases", FieldType::list, "other names that people and drivers use"),
+                                    optional("like", FieldType::text, "an earlier part whose values hold here too, unless stated"),
+                                    optional("source", FieldType::list, "where the values come from; each entry starts with a key of `sources`"),
+                                    confidence_field(), optional("notes", FieldType::text, "what a reader of the values should know")}};
   return spec;
 }
 
 const io::ObjectSpec& value_spec() {
   using io::FieldType;
-  static const io::ObjectSpec spec{
-      "value with its source",
-      "A value that differs from its part in source or confidence.",
-      {{"value", FieldType::text, "the value with its unit", true, {}, nullptr, {}, {}, {}},
-       {"source", FieldType::list, "where it comes from", false, {}, nullptr, {}, {}, {}},
-       {"confidence", FieldType::choice, "how far it can be trusted", false, confidence_names(), nullptr, {}, {}, {}},
-       {"printed", FieldType::text, "the source's own wording", false, {}, nullptr, {}, {}, {}},
-       {"note", FieldType::text, "what a reader should know", false, {}, nullptr, {}, {}, {}}}};
+  static const io::ObjectSpec spec{"value with its source",
+                                   "A value that differs from its part in source or confidence, or whose source prints it otherwise.",
+                                   {required("value", FieldType::text, "the value with its unit"),
+                                    optional("source", FieldType::list, "where it comes from"), confidence_field(),
+                                    optional("printed", FieldType::text, "the source's own wording"),
+                                    optional("note", FieldType::text, "what a reader should know")}};
   return spec;
 }
 
@@ -235,6 +238,26 @@ class Reader {
 };
 
 }  // namespace
+
+io::FieldSpec required(std::string name, io::FieldType type, std::string doc) {
+  io::FieldSpec field = optional(std::move(name), type, std::move(doc));
+  field.required = true;
+  return field;
+}
+
+io::FieldSpec optional(std::string name, io::FieldType type, std::string doc) {
+  io::FieldSpec field;
+  field.name = std::move(name);
+  field.type = type;
+  field.doc = std::move(doc);
+  return field;
+}
+
+io::FieldSpec choice(std::string name, std::string doc, std::vector<std::string> choices) {
+  io::FieldSpec field = required(std::move(name), io::FieldType::choice, std::move(doc));
+  field.choices = std::move(choices);
+  return field;
+}
 
 std::string name_of(Confidence confidence) {
   for (const auto& [value, name] : kConfidences) {
