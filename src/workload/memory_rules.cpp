@@ -1,0 +1,142 @@
+// What each framework keeps, from its own documentation or source.
+#include <algorithm>
+
+#include "workload/framework.hpp"
+#include "workload/memory.hpp"
+
+namespace trunkline::workload {
+namespace {
+
+using catalog::Precision;
+
+bool is_16_bit(Precision p) { return p == Precision::fp16 || p == Precision::bf16; }
+bool is_8_bit(Precision p) { return p == Precision::fp8 || p == Precision::fp4; }
+
+// Weights in fp32 (PyTorch's automatic mixed precision, FSDP's mixed precision, JAX): 4 + 4 + two moments of 4.
+void fp32_weights(MemoryRules& r, Framework framework, Precision compute) {
+  r.weight = 4;
+  r.gradient = 4;
+  r.master = 0;
+  r.moment = 4;
+  if (!is_16_bit(compute) && !is_8_bit(compute)) {
+    r.element = r.linear_input = r.residual = r.gathered = 4;
+    return;
+  }
+  const bool autocast = framework == Framework::pytorch_eager || framework == Framework::pytorch_ddp || framework == Framework::pytorch_compile;
+  if (autocast) {
+    r.weight_copies = 2;  // the cast weight is kept for the backward product
+    r.residual = 4;       // embeddings and norms stay fp32
+  }
+}
+
+// Weights in 16 bits. Megatron-LM's table (docs: distributed optimizer): 20 bytes for fp16 (4 + 16/d sharded), 18 for
+// bf16 with fp32 gradients (6 + 12/d). NeMo's recipes reduce gradients in bf16: 4 + 16/d. DeepSpeed's fp16: 4 + 16/d.
+void half_weights(MemoryRules& r, Framework framework, const Precisions& p) {
+  r.weight = 2;
+  if (p.optimizer != Precision::fp32) {
+    r.gradient = 2;
+    r.master = 0;
+    r.moment = 2;
+    return;
+  }
+  r.master = 4;
+  r.moment = 4;
+  const bool half_gradients = p.parameters == Precision::fp16 || framework == Framework::nemo || framework == Framework::megatron_bridge ||
+                              framework == Framework::mlperf_nvidia || framework == Framework::internevo;
+  r.gradient = half_gradients ? 2 : 4;
+  r.optimizer_gradient = half_gradients ? 4 : 0;
+}
+
+// Transformer Engine keeps an fp8 weight and its transpose beside the bf16 one, and inputs of matrix products in 8 bits.
+void transformer_engine(MemoryRules& r, Precision compute) {
+  if (!is_8_bit(compute)) return;
+  r.weight_copies += compute == Precision::fp8 ? 2 : 1.125;  // fp4: a scale byte for 16 elements
+  r.linear_input = compute == Precision::fp8 ? 1 : 0.5625;
+}
+
+// Peak bytes a logit: 16-bit logits 2, their fp32 copy 4, log-softmax or exponentials 4, gradient of each.
+double logit_bytes(Framework framework, bool fused) {
+  switch (framework) {
+    case Framework::pytorch_eager:
+    case Framework::pytorch_ddp:
+    case Framework::pytorch_fsdp:
+    case Framework::torchtitan:
+    case Framework::composer_fsdp: return 2 + 4 + 4 + 4;  // logits, log-softmax, and two fp32 gradients at once
+    case Framework::pytorch_compile: return 2 + 4;        // one generated kernel each way
+    default: return fused ? 2 + 4 : 2 + 4 + 4;            // Megatron computes the gradient in place
+  }
+}
+
+void fsdp(MemoryRules& r) {
+  r.gathers_weights = true;
+  r.selective = Selective::core_attention;
+}
+
+void habits(MemoryRules& r, Framework framework, const Precisions& p) {
+  switch (framework) {
+    case Framework::pytorch_ddp:
+    case Framework::pytorch_eager:
+    case Framework::pytorch_compile:
+      r.gradient_buckets = r.gradient;  // DDP's gradient_as_bucket_view is off by default
+      r.step_temporary = 4;             // torch.optim's foreach kernels
+      break;
+    case Framework::pytorch_fsdp:
+    case Framework::composer_fsdp:
+      fsdp(r);
+      r.reduced = 2;
+      r.step_temporary = 4;
+      break;
+    case Framework::torchtitan:
+      fsdp(r);
+      r.selective = Selective::alternate_matmuls;
+      r.reduced = 4;
+      break;
+    case Framework::maxtext:
+    case Framework::pax:
+      fsdp(r);
+      r.selective = Selective::all_matmuls;
+      r.reduced = 2;
+      break;
+    case Framework::megatron_deepspeed:
+      r.keeps_stage_output = true;
+      r.bucket = Bytes(2 * 500'000'000LL * 2);  // reduce_bucket_size and allgather_bucket_size, 5e8 16-bit elements each
+      break;
+    case Framework::internevo: r.bucket = mib(512); break;
+    default: transformer_engine(r, p.compute);
+  }
+}
+
+}  // namespace
+
+MemoryRules memory_rules(Framework framework, const Precisions& precisions) {
+  const Behaviour behaviour = behaviour_of(framework, catalog::Generation::other);
+  MemoryRules r;
+  r.fused_norm = behaviour.fused_norm;
+  r.fused_activation = behaviour.fused_activation;
+  r.flash_attention = behaviour.flash_attention;
+  r.dropout = behaviour.dropout;
+  r.context = mib(600);
+  r.communicator = mib(300);
+  r.fragmentation = 0.1;
+  if (is_16_bit(precisions.parameters) || is_8_bit(precisions.parameters)) {
+    half_weights(r, framework, precisions);
+  } else {
+    fp32_weights(r, framework, precisions.compute);
+  }
+  r.logit = logit_bytes(framework, behaviour.fused_cross_entropy);
+  habits(r, framework, precisions);
+  if (framework == Framework::ideal) {
+    r.context = r.communicator = Bytes(0);
+    r.fragmentation = 0;
+  }
+  return r;
+}
+
+MemoryRules memory_rules(const Job& job) {
+  MemoryRules r = memory_rules(job.framework, job.precision);
+  if (job.compile) r.fused_norm = r.fused_activation = true;
+  if (job.flash_attention) r.flash_attention = *job.flash_attention;
+  return r;
+}
+
+}  // namespace trunkline::workload
