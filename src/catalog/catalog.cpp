@@ -129,7 +129,8 @@ struct Catalog::Shelves {
     const Part* part = find_in(ready.parts, id);
     if (part) return &ready.items[std::size_t(part - ready.parts.data())];
     if (const Part* other = find_in(everything(), id)) {
-      return bad_input({}, fmt::format("\"{}\" is a {} of the catalogue, a {} was expected", other->id, name_of(other->kind), name_of(kind)),
+      return bad_input({},
+                       fmt::format("\"{}\" is a {} of the catalogue, a {} was expected", other->id, name_of(other->kind), name_of(kind)),
                        hint_for(id, ready.parts));
     }
     return bad_input({}, fmt::format("the catalogue has no {} \"{}\"", name_of(kind), id.substr(0, 60)), hint_for(id, ready.parts));
@@ -152,7 +153,8 @@ struct Catalog::Shelves {
 
   const std::vector<Part>& everything() {
     std::call_once(all_once, [&] {
-      for (const auto kind : {PartKind::gpu, PartKind::link, PartKind::nic, PartKind::switch_, PartKind::storage, PartKind::price, PartKind::measurement}) {
+      for (const auto kind :
+           {PartKind::gpu, PartKind::link, PartKind::nic, PartKind::switch_, PartKind::storage, PartKind::price, PartKind::measurement}) {
         all.insert(all.end(), of(kind).begin(), of(kind).end());
       }
     });
@@ -195,7 +197,9 @@ Result<Catalog> Catalog::read(std::span<const io::EmbeddedFile> files) {
 
 Result<const Gpu*> Catalog::gpu(const std::string& id) const { return shelves_->find(shelves_->gpus, id, PartKind::gpu); }
 Result<const Nic*> Catalog::nic(const std::string& id) const { return shelves_->find(shelves_->nics, id, PartKind::nic); }
-Result<const Switch*> Catalog::find_switch(const std::string& id) const { return shelves_->find(shelves_->switches, id, PartKind::switch_); }
+Result<const Switch*> Catalog::find_switch(const std::string& id) const {
+  return shelves_->find(shelves_->switches, id, PartKind::switch_);
+}
 Result<const Link*> Catalog::link(const std::string& id) const { return shelves_->find(shelves_->links, id, PartKind::link); }
 Result<const Storage*> Catalog::storage(const std::string& id) const { return shelves_->find(shelves_->storage, id, PartKind::storage); }
 

@@ -50,20 +50,20 @@ enum class NicKind { infiniband, roce, efa, ethernet, omnipath };
 struct Nic {
   std::string id, name;
   NicKind kind = NicKind::infiniband;
-  Bandwidth rate;             // line rate of one NIC, one direction
-  double efficiency = 0;      // what RDMA traffic reaches of it (large messages); 0 = not catalogued
-  int pcie_generation = 0;    // 0 = not catalogued
+  Bandwidth rate;           // line rate of one NIC, one direction
+  double efficiency = 0;    // what RDMA traffic reaches of it (large messages); 0 = not catalogued
+  int pcie_generation = 0;  // 0 = not catalogued
   int pcie_lanes = 16;
-  Seconds latency;            // of one adapter, or what its plugin tells NCCL
+  Seconds latency;  // of one adapter, or what its plugin tells NCCL
   bool latency_known = false;
 };
 
 struct Link {
   std::string id;
-  Bandwidth line;             // one direction, after encoding
+  Bandwidth line;                 // one direction, after encoding
   double practical_fraction = 0;  // what large transfers reach of `line`; 0 = not catalogued
   std::string name, family, generation;
-  std::string unit;           // what `line` is the rate of: "link", "x16", "4x port", …
+  std::string unit;  // what `line` is the rate of: "link", "x16", "4x port", …
 };
 
 struct Switch {
@@ -76,7 +76,7 @@ struct Switch {
 
 struct Storage {
   std::string id, name, kind;
-  Bandwidth read, write;                // of the scope that the part names; zero = not catalogued
+  Bandwidth read, write;                 // of the scope that the part names; zero = not catalogued
   double iops_read = 0, iops_write = 0;  // zero = not catalogued
   std::string scope, date;
 };
@@ -85,8 +85,8 @@ struct Price {
   std::string id, provider, instance, gpu_id, kind, date;
   int gpus = 0;
   Money per_gpu_hour;
-  Money per_hour;            // of the whole instance
-  bool superseded = false;   // its own source calls it old
+  Money per_hour;           // of the whole instance
+  bool superseded = false;  // its own source calls it old
 };
 
 // A value: cheap to hold, each of its files parsed when first asked for, safe to use from several threads.

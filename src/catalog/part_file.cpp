@@ -40,24 +40,25 @@ io::FieldSpec confidence_field() {
 // What a part may state besides its values.
 const io::ObjectSpec& frame_spec() {
   using io::FieldType;
-  static const io::ObjectSpec spec{"part",
-                                   "What a part is called and who says so.",
-                                   {required("name", FieldType::text, "the name people read"),
-                                    optional("aliases", FieldType::list, "other names that people and drivers use"),
-                                    optional("like", FieldType::text, "an earlier part whose values hold here too, unless stated"),
-                                    optional("source", FieldType::list, "where the values come from; each entry starts with a key of `sources`"),
-                                    confidence_field(), optional("notes", FieldType::text, "what a reader of the values should know")}};
+  static const io::ObjectSpec spec{
+      "part",
+      "What a part is called and who says so.",
+      {required("name", FieldType::text, "the name people read"),
+       optional("aliases", FieldType::list, "other names that people and drivers use"),
+       optional("like", FieldType::text, "an earlier part whose values hold here too, unless stated"),
+       optional("source", FieldType::list, "where the values come from; each entry starts with a key of `sources`"), confidence_field(),
+       optional("notes", FieldType::text, "what a reader of the values should know")}};
   return spec;
 }
 
 const io::ObjectSpec& value_spec() {
   using io::FieldType;
-  static const io::ObjectSpec spec{"value with its source",
-                                   "A value that differs from its part in source or confidence, or whose source prints it otherwise.",
-                                   {required("value", FieldType::text, "the value with its unit"),
-                                    optional("source", FieldType::list, "where it comes from"), confidence_field(),
-                                    optional("printed", FieldType::text, "the source's own wording"),
-                                    optional("note", FieldType::text, "what a reader should know")}};
+  static const io::ObjectSpec spec{
+      "value with its source",
+      "A value that differs from its part in source or confidence, or whose source prints it otherwise.",
+      {required("value", FieldType::text, "the value with its unit"), optional("source", FieldType::list, "where it comes from"),
+       confidence_field(), optional("printed", FieldType::text, "the source's own wording"),
+       optional("note", FieldType::text, "what a reader should know")}};
   return spec;
 }
 
@@ -172,10 +173,11 @@ class Reader {
   }
 
   // Facts and values of the part named by `like` that `own` does not state, and its source where none is stated.
-  Result<void> take_over(const std::string& base, const io::Value& where, const std::vector<std::pair<std::string, io::Value>>& own, Part& part,
-                         std::vector<std::pair<std::string, io::Value>>& plain, Origin& standard) const {
+  Result<void> take_over(const std::string& base, const io::Value& where, const std::vector<std::pair<std::string, io::Value>>& own,
+                         Part& part, std::vector<std::pair<std::string, io::Value>>& plain, Origin& standard) const {
     const auto at = index_.find(base);
-    if (at == index_.end()) return bad_input(where.where(), fmt::format("like: no earlier part is called \"{}\"", base), "put it above this one");
+    if (at == index_.end())
+      return bad_input(where.where(), fmt::format("like: no earlier part is called \"{}\"", base), "put it above this one");
     const auto stated = [&](const std::string& key) {
       return std::any_of(own.begin(), own.end(), [&](const auto& field) { return field.first == key; });
     };
@@ -206,7 +208,8 @@ class Reader {
       if (!own.source.empty() || own.confidence == Confidence::unsourced) from.source = own.source;
     }
     if (!plain.is_scalar()) return bad_input(written.where(), fmt::format("{}: found {}, expected a value", key, plain.describe()));
-    if (!from.confidence) return bad_input(written.where(), fmt::format("{}: no confidence is stated", key), "state it here or for the whole part");
+    if (!from.confidence)
+      return bad_input(written.where(), fmt::format("{}: no confidence is stated", key), "state it here or for the whole part");
     if (from.source.empty() && *from.confidence != Confidence::unsourced) {
       return bad_input(written.where(), fmt::format("{}: no source is stated", key), "name one, or write confidence: unsourced");
     }
@@ -268,7 +271,8 @@ std::string name_of(Confidence confidence) {
 
 Result<std::vector<PartEntry>> read_part_file(std::string_view text, const std::string& file, const PartForm& form) {
   TRUNKLINE_ASSIGN(root, io::parse_yaml(text, file));
-  if (!root.is_map()) return bad_input(root.where(), fmt::format("found {}, expected the blocks sources and {}", root.describe(), form.section));
+  if (!root.is_map())
+    return bad_input(root.where(), fmt::format("found {}, expected the blocks sources and {}", root.describe(), form.section));
   return Reader(root, form).parts();
 }
 

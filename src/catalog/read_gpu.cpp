@@ -67,8 +67,8 @@ Result<void> check_links(const io::Value& values, const Gpu& gpu) {
   if (!one || gpu.links == 0) return {};
   const double total = gpu.links * one->si();
   if (std::abs(total - gpu.link_bandwidth.si()) <= 1e-3 * total) return {};
-  return bad_input(values.where(), fmt::format("{}: {} links of {} are {}, not {}", gpu.id, gpu.links, to_text(*one), to_text(byte_per_s(total)),
-                                               to_text(gpu.link_bandwidth)));
+  return bad_input(values.where(), fmt::format("{}: {} links of {} are {}, not {}", gpu.id, gpu.links, to_text(*one),
+                                               to_text(byte_per_s(total)), to_text(gpu.link_bandwidth)));
 }
 
 }  // namespace

@@ -42,19 +42,19 @@ std::string text(const PartEntry& entry, std::string_view key) { return io::get_
 }  // namespace
 
 const PartForm& link_form() {
-  static const PartForm form{PartKind::link,
-                             "links",
-                             {"link",
-                              "A link's rate, one direction.",
-                              {choice("family", "what it belongs to", {"nvlink", "c2c", "xgmi", "pcie", "infiniband", "roce", "efa", "slingshot"}),
-                               required("generation", FieldType::text, "4, NDR, 400GbE, …"),
-                               required("unit", FieldType::text, "what `line` is the rate of: link, x16, 4x port, …"),
-                               optional("lanes", FieldType::integer, "lanes of one unit, one direction"),
-                               optional("lane_rate", FieldType::bandwidth, "signalled on one lane"),
-                               optional("encoding", FieldType::text, "the line code"),
-                               required("line", FieldType::bandwidth, "one unit, after encoding"),
-                               optional("practical", FieldType::bandwidth, "what large transfers reach"),
-                               optional("latency", FieldType::time, "of one crossing")}}};
+  static const PartForm form{
+      PartKind::link,
+      "links",
+      {"link",
+       "A link's rate, one direction.",
+       {choice("family", "what it belongs to", {"nvlink", "c2c", "xgmi", "pcie", "infiniband", "roce", "efa", "slingshot"}),
+        required("generation", FieldType::text, "4, NDR, 400GbE, …"),
+        required("unit", FieldType::text, "what `line` is the rate of: link, x16, 4x port, …"),
+        optional("lanes", FieldType::integer, "lanes of one unit, one direction"),
+        optional("lane_rate", FieldType::bandwidth, "signalled on one lane"), optional("encoding", FieldType::text, "the line code"),
+        required("line", FieldType::bandwidth, "one unit, after encoding"),
+        optional("practical", FieldType::bandwidth, "what large transfers reach"),
+        optional("latency", FieldType::time, "of one crossing")}}};
   return form;
 }
 
@@ -69,23 +69,24 @@ Result<Link> link_from(const PartEntry& entry) {
   const auto practical = io::get_bandwidth(entry.values, "practical");
   if (!practical) return link;
   if (*practical > link.line) {
-    return bad_input(entry.values.where(), fmt::format("{}: practical {} is above the line rate {}", link.id, to_text(*practical), to_text(link.line)));
+    return bad_input(entry.values.where(),
+                     fmt::format("{}: practical {} is above the line rate {}", link.id, to_text(*practical), to_text(link.line)));
   }
   link.practical_fraction = *practical / link.line;
   return link;
 }
 
 const PartForm& nic_form() {
-  static const PartForm form{PartKind::nic,
-                             "nics",
-                             {"nic",
-                              "A network adapter.",
-                              {choice("kind", "the transport it is used for", nic_kind_names()),
-                               required("rate", FieldType::bandwidth, "line rate, one direction"),
-                               share("efficiency", "share of the rate that large transfers reach"),
-                               optional("latency", FieldType::time, "of one adapter, or what its plugin tells NCCL"),
-                               optional("pcie_generation", FieldType::integer, "of its slot"),
-                               optional("pcie_lanes", FieldType::integer, "of its slot")}}};
+  static const PartForm form{
+      PartKind::nic,
+      "nics",
+      {"nic",
+       "A network adapter.",
+       {choice("kind", "the transport it is used for", nic_kind_names()),
+        required("rate", FieldType::bandwidth, "line rate, one direction"),
+        share("efficiency", "share of the rate that large transfers reach"),
+        optional("latency", FieldType::time, "of one adapter, or what its plugin tells NCCL"),
+        optional("pcie_generation", FieldType::integer, "of its slot"), optional("pcie_lanes", FieldType::integer, "of its slot")}}};
   return form;
 }
 
@@ -105,17 +106,15 @@ Result<Nic> nic_from(const PartEntry& entry) {
 }
 
 const PartForm& switch_form() {
-  static const PartForm form{PartKind::switch_,
-                             "switches",
-                             {"switch",
-                              "A switch or a switch chip.",
-                              {required("vendor", FieldType::text, "who makes it"),
-                               choice("kind", "what it switches", {"infiniband", "ethernet", "nvlink"}),
-                               required("ports", FieldType::integer, "ports at port_rate"),
-                               required("port_rate", FieldType::bandwidth, "one port, one direction"),
-                               optional("aggregate", FieldType::bandwidth, "all ports, both directions"),
-                               optional("latency", FieldType::time, "port to port"),
-                               optional("two_tier_endpoints", FieldType::integer, "end points of the largest non-blocking two-tier network")}}};
+  static const PartForm form{
+      PartKind::switch_,
+      "switches",
+      {"switch",
+       "A switch or a switch chip.",
+       {required("vendor", FieldType::text, "who makes it"), choice("kind", "what it switches", {"infiniband", "ethernet", "nvlink"}),
+        required("ports", FieldType::integer, "ports at port_rate"), required("port_rate", FieldType::bandwidth, "one port, one direction"),
+        optional("aggregate", FieldType::bandwidth, "all ports, both directions"), optional("latency", FieldType::time, "port to port"),
+        optional("two_tier_endpoints", FieldType::integer, "end points of the largest non-blocking two-tier network")}}};
   return form;
 }
 

@@ -11,21 +11,18 @@ std::string text(const PartEntry& entry, std::string_view key) { return io::get_
 }  // namespace
 
 const PartForm& storage_form() {
-  static const PartForm form{PartKind::storage,
-                             "storage",
-                             {"storage",
-                              "A drive, a volume or a file system.",
-                              {required("class", FieldType::text, "what it is"),
-                               optional("read", FieldType::bandwidth, "within `scope`"),
-                               optional("write", FieldType::bandwidth, "within `scope`"),
-                               optional("read_per_tib", FieldType::bandwidth, "for each TiB of capacity"),
-                               optional("write_per_tib", FieldType::bandwidth, "for each TiB of capacity"),
-                               optional("iops_read", FieldType::number, "operations a second"),
-                               optional("iops_write", FieldType::number, "operations a second"),
-                               optional("latency", FieldType::time, "of one operation"),
-                               optional("capacity", FieldType::bytes, "within `scope`"),
-                               optional("scope", FieldType::text, "what the figures hold for"),
-                               optional("date", FieldType::text, "when it was so")}}};
+  static const PartForm form{
+      PartKind::storage,
+      "storage",
+      {"storage",
+       "A drive, a volume or a file system.",
+       {required("class", FieldType::text, "what it is"), optional("read", FieldType::bandwidth, "within `scope`"),
+        optional("write", FieldType::bandwidth, "within `scope`"),
+        optional("read_per_tib", FieldType::bandwidth, "for each TiB of capacity"),
+        optional("write_per_tib", FieldType::bandwidth, "for each TiB of capacity"),
+        optional("iops_read", FieldType::number, "operations a second"), optional("iops_write", FieldType::number, "operations a second"),
+        optional("latency", FieldType::time, "of one operation"), optional("capacity", FieldType::bytes, "within `scope`"),
+        optional("scope", FieldType::text, "what the figures hold for"), optional("date", FieldType::text, "when it was so")}}};
   return form;
 }
 
@@ -44,20 +41,16 @@ Result<Storage> storage_from(const PartEntry& entry) {
 }
 
 const PartForm& price_form() {
-  static const PartForm form{PartKind::price,
-                             "prices",
-                             {"price",
-                              "A rental price as seen at a date.",
-                              {required("provider", FieldType::text, "who rents it out"),
-                               required("instance", FieldType::text, "the provider's name for it"),
-                               required("gpu", FieldType::text, "id of the GPU in gpus.yaml"),
-                               required("gpus", FieldType::integer, "GPUs of one instance"),
-                               required("per_hour", FieldType::money, "of the instance"),
-                               required("per_gpu_hour", FieldType::money, "of one GPU"),
-                               required("kind", FieldType::text, "on-demand, capacity block, …"),
-                               optional("region", FieldType::text, "where"),
-                               optional("date", FieldType::text, "when it was seen"),
-                               optional("superseded", FieldType::boolean, "its own source calls it old")}}};
+  static const PartForm form{
+      PartKind::price,
+      "prices",
+      {"price",
+       "A rental price as seen at a date.",
+       {required("provider", FieldType::text, "who rents it out"), required("instance", FieldType::text, "the provider's name for it"),
+        required("gpu", FieldType::text, "id of the GPU in gpus.yaml"), required("gpus", FieldType::integer, "GPUs of one instance"),
+        required("per_hour", FieldType::money, "of the instance"), required("per_gpu_hour", FieldType::money, "of one GPU"),
+        required("kind", FieldType::text, "on-demand, capacity block, …"), optional("region", FieldType::text, "where"),
+        optional("date", FieldType::text, "when it was seen"), optional("superseded", FieldType::boolean, "its own source calls it old")}}};
   return form;
 }
 
@@ -77,17 +70,16 @@ Result<Price> price_from(const PartEntry& entry) {
 }
 
 const PartForm& measurement_form() {
-  static const PartForm form{PartKind::measurement,
-                             "measurements",
-                             {"measurement",
-                              "What somebody measured on a whole machine.",
-                              {required("what", FieldType::text, "the quantity"),
-                               optional("low", FieldType::bandwidth, "least of the figures printed"),
-                               optional("high", FieldType::bandwidth, "greatest of the figures printed"),
-                               optional("limit", FieldType::bandwidth, "what the hardware allows"),
-                               optional("latency_low", FieldType::time, "least of the figures printed"),
-                               optional("latency_high", FieldType::time, "greatest of the figures printed"),
-                               optional("curve", FieldType::text, "share@size …")}}};
+  static const PartForm form{
+      PartKind::measurement,
+      "measurements",
+      {"measurement",
+       "What somebody measured on a whole machine.",
+       {required("what", FieldType::text, "the quantity"), optional("low", FieldType::bandwidth, "least of the figures printed"),
+        optional("high", FieldType::bandwidth, "greatest of the figures printed"),
+        optional("limit", FieldType::bandwidth, "what the hardware allows"),
+        optional("latency_low", FieldType::time, "least of the figures printed"),
+        optional("latency_high", FieldType::time, "greatest of the figures printed"), optional("curve", FieldType::text, "share@size …")}}};
   return form;
 }
 
