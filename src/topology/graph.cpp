@@ -118,7 +118,7 @@ struct Builder {
       const int up = parent(n, nics.count, nics.near == NicPlace::pcie_switch);
       const int v = add(VertexKind::nic, n, fmt::format("NIC{}", n), graph.vertices[std::size_t(up)].socket);
       const Bandwidth slot = nics.slot.si() > 0 ? nics.slot : node.uplink_bandwidth;
-      join(v, up, plain(EdgeKind::pcie, slot, latency_of("pcie-latency")));
+      join(v, up, plain(EdgeKind::pcie, slot, latency_of("pcie-switch-latency")));  // an adapter's latency counts its own slot
       join(v, fabric, wire(EdgeKind::network, nics.rate, nics.rate * nics.efficiency, nics.rate * nics.efficiency, nics.latency));
     }
   }

@@ -172,7 +172,7 @@ const ObjectSpec& price_spec() {
                                "what the machines cost",
                                {
                                    {.name = "amount", .type = FieldType::money, .doc = "in one currency", .required = true},
-                                   {.name = "per", .type = FieldType::choice, .doc = "what the amount buys", .required = true, .choices = {"gpu-hour", "node-hour"}},
+                                   {.name = "per", .type = FieldType::choice, .doc = "what the amount buys, gpu-hour or node-hour", .required = true, .choices = {"gpu-hour", "node-hour"}},
                                }};
   return spec;
 }
