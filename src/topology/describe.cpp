@@ -19,7 +19,7 @@ std::string title_of(const Platform& platform) {
   if (!platform.fabric.present) return text;
   const Fabric& f = platform.fabric;
   return text + fmt::format("; {} {}, {} tier{} of {}-port switches{}, {} routing", name_of(f.kind), line_rate(node.nics), f.tiers, f.tiers == 1 ? "" : "s", f.ports,
-                            f.oversubscription > 1 ? fmt::format(", {}:1 oversubscribed", significant(f.oversubscription)) : ", non-blocking", name_of(f.routing));
+                            f.oversubscription > 1 ? fmt::format(", {:g}:1 oversubscribed", f.oversubscription) : ", non-blocking", name_of(f.routing));
 }
 
 std::string links_text(const NodeType& node) {

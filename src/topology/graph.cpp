@@ -17,6 +17,7 @@ struct Builder {
 
   int add(VertexKind kind, int index, std::string name, int socket) {
     graph.vertices.push_back({kind, index, std::move(name), socket});
+    graph.out.emplace_back();
     return int(graph.vertices.size()) - 1;
   }
 
@@ -24,9 +25,11 @@ struct Builder {
   void join(int a, int b, Edge edge) {
     edge.from = a;
     edge.to = b;
-    graph.edges.push_back(edge);
-    std::swap(edge.from, edge.to);
-    graph.edges.push_back(edge);
+    for (int way = 0; way < 2; ++way) {
+      graph.out[std::size_t(edge.from)].push_back(int(graph.edges.size()));
+      graph.edges.push_back(edge);
+      std::swap(edge.from, edge.to);
+    }
   }
 
   Edge links(int count, double share_of_gpu) const {

@@ -36,6 +36,7 @@ struct Edge {
 struct Graph {
   std::vector<Vertex> vertices;
   std::vector<Edge> edges;
+  std::vector<std::vector<int>> out;  // of each vertex: the edges that leave it
   std::vector<Bandwidth> pools;
   bool pcie_p2p = true;
   bool xgmi = false;

@@ -23,11 +23,11 @@ std::vector<int> route(const Graph& graph, int from, int to) {
   for (std::size_t head = 0; head < queue.size() && !seen[std::size_t(to)]; ++head) {
     const int v = queue[head];
     if (v != from && !passes(kind_of(v)) && !(network && kind_of(v) == VertexKind::nic)) continue;
-    for (std::size_t e = 0; e < graph.edges.size(); ++e) {
-      const Edge& edge = graph.edges[e];
-      if (edge.from != v || edge.kind == EdgeKind::link || seen[std::size_t(edge.to)]) continue;
+    for (int e : graph.out[std::size_t(v)]) {
+      const Edge& edge = graph.edges[std::size_t(e)];
+      if (edge.kind == EdgeKind::link || seen[std::size_t(edge.to)]) continue;
       seen[std::size_t(edge.to)] = true;
-      arrived[std::size_t(edge.to)] = int(e);
+      arrived[std::size_t(edge.to)] = e;
       queue.push_back(edge.to);
     }
   }
@@ -40,14 +40,13 @@ std::vector<int> route(const Graph& graph, int from, int to) {
 
 // One edge between two joined GPUs, or two through the NVSwitch; empty where they share none.
 std::vector<int> link_route(const Graph& graph, int from, int to) {
-  for (std::size_t e = 0; e < graph.edges.size(); ++e) {
-    const Edge& first = graph.edges[e];
-    if (first.kind != EdgeKind::link || first.from != from) continue;
-    if (first.to == to) return {int(e)};
+  for (int e : graph.out[std::size_t(from)]) {
+    const Edge& first = graph.edges[std::size_t(e)];
+    if (first.kind != EdgeKind::link) continue;
+    if (first.to == to) return {e};
     if (graph.vertices[std::size_t(first.to)].kind != VertexKind::nvswitch) continue;
-    for (std::size_t f = 0; f < graph.edges.size(); ++f) {
-      const Edge& second = graph.edges[f];
-      if (second.kind == EdgeKind::link && second.from == first.to && second.to == to) return {int(e), int(f)};
+    for (int f : graph.out[std::size_t(first.to)]) {
+      if (graph.edges[std::size_t(f)].to == to) return {e, f};
     }
   }
   return {};

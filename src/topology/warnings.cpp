@@ -87,7 +87,7 @@ void fabric(const Platform& platform, Warnings& out) {
   const Fabric& f = platform.fabric;
   if (platform.nodes < 2 || !f.present) return;
   if (f.oversubscription > 1) {
-    out.push_back({"oversubscribed-fabric", fmt::format("the fabric is {}:1 oversubscribed: between leaf switches a NIC gets {} when all talk", significant(f.oversubscription),
+    out.push_back({"oversubscribed-fabric", fmt::format("the fabric is {:g}:1 oversubscribed: between leaf switches a NIC gets {} when all talk", f.oversubscription,
                                                         to_text(platform.node.nics.rate * (platform.node.nics.efficiency / f.oversubscription))), "keep jobs below one leaf switch"});
   }
   if (f.kind == catalog::NicKind::ethernet) {
