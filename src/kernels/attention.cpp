@@ -74,7 +74,7 @@ Seconds Kernels::unfused_forward(const Attention& a) const {
   const int out = int(element);
   const Gemm score{a.query_length, a.key_length, a.head_dim, a.batch * a.heads, precision, out};
   const Gemm value{a.query_length, a.head_dim, a.key_length, a.batch * a.heads, precision, out};
-  Seconds time = gemm(score) + gemm(value) + memory_bound(2 * element * scores, MemoryKind::cross_entropy);
+  Seconds time = gemm(score) + gemm(value) + memory_bound(2 * element * scores);
   if (!a.fused_softmax) time += memory_bound(2 * element * scores) * (a.causal ? 2 : 1);  // scale, mask
   if (a.dropout) time += memory_bound((2 * element + 1) * scores, MemoryKind::math);
   return time;

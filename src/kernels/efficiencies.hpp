@@ -52,7 +52,8 @@ struct Efficiencies {
   FlashShare flash2_forward, flash2_backward;
   FlashShare flash3_forward, flash3_backward;  // as flash2 where the class has no such kernel
 
-  // The defaults for a GPU: those of its class, see efficiency_class().
+  // The defaults for a GPU: those of its class (efficiency_class), adapted to its rate per SM. What an SM loses beside the
+  // inner loop is a fixed time, so with r = its rate / the class's sm_rate a share s becomes 1/(1 + (1/s − 1)·r).
   static Efficiencies default_for(const catalog::Gpu& gpu);
 };
 
@@ -63,6 +64,7 @@ struct EfficiencyClass {
   int compute_capability = 0;  // 0 = any of the generation
   std::string basis;           // measured | published | assumed
   std::string source;
+  double sm_rate = 0;  // bf16 FLOP/s of an SM that the shares were found at; 0 = do not adapt
   Efficiencies values;
 };
 

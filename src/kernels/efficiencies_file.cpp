@@ -119,6 +119,7 @@ const ObjectSpec& class_spec() {
                    of_type("source", FieldType::text, "who says so")};
     for (auto& field : made.fields) field.required = true;
     made.fields.push_back(of_type("compute_capability", FieldType::integer, "only these of the generation"));
+    made.fields.push_back(number("sm_rate", "bf16 TFLOP/s of an SM that the shares hold for", 1000));
     for (auto& field : value_fields()) made.fields.push_back(field);
     return made;
   }();
@@ -219,6 +220,7 @@ Result<std::vector<EfficiencyClass>> read_classes(std::string_view text, const s
     made.compute_capability = int(io::get_integer(block, "compute_capability").value_or(0));
     made.basis = io::get_text(block, "basis").value_or("");
     made.source = io::get_text(block, "source").value_or("");
+    made.sm_rate = io::get_number(block, "sm_rate").value_or(0) * 1e12;
     read_values(block, made.values);
     TRUNKLINE_TRY(complete(block, made.values));
     classes.push_back(std::move(made));
