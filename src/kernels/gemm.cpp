@@ -21,8 +21,9 @@ constexpr std::array<Tile, 8> kShapes{{{4, 2}, {2, 4}, {3, 2}, {2, 3}, {2, 2}, {
 
 double intensity(Tile tile) { return kStep * tile.m * tile.n / (tile.m + tile.n); }
 
-// ⌈x⌉ for 0 ≤ x < 2^62; a library call would dominate the whole formula.
+// ⌈x⌉ for x ≥ 0; a library call would dominate the whole formula. Doubles from 2^53 on are whole numbers.
 double ceiling(double x) {
+  if (!(x < 0x1p53)) return x;
   const auto whole = std::int64_t(x);
   return double(whole + (double(whole) < x));
 }

@@ -126,6 +126,12 @@ TEST(Kernels, NoWorkTakesNoTimeAndAnUnknownRateForever) {
   EXPECT_TRUE(std::isinf(Kernels(unknown, ideal()).gemm({64, 64, 64}).si()));
 }
 
+TEST(Kernels, AbsurdSizesStayFinite) {
+  const Kernels kernels(known("h100-sxm"));
+  EXPECT_TRUE(std::isfinite(kernels.gemm({1e18, 1e18, 1e18, 1e6}).si()));
+  EXPECT_TRUE(std::isfinite(kernels.attention_backward({1e6, 1e3, 1e3, 1e9, 1e9, 128, true}).si()));
+}
+
 TEST(Kernels, UnknownSmsAreSaid) {
   Gpu gpu = plain_gpu();
   EXPECT_TRUE(Kernels(gpu, ideal()).knows_sms());
