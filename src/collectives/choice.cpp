@@ -62,49 +62,53 @@ class Choice {
 
 bool wanted(const Options& options, Algorithm algorithm) { return !options.algorithm || *options.algorithm == algorithm; }
 
-void offer_rings_and_trees(const Domain& domain, Collective collective, double size, const Options& options, Choice& choice) {
+void offer_rings_and_trees(const Constants& k, const Domain& domain, Collective collective, double size, const Options& options, Choice& choice) {
   const bool ring = wanted(options, Algorithm::ring), tree = wanted(options, Algorithm::tree);
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
     if (options.protocol && *options.protocol != protocol) continue;
     if (protocol == Protocol::ll128 && !options.protocol && !ll128_works(domain)) continue;
-    if (ring) choice.offer(ring_time(domain, collective, size, protocol), Algorithm::ring, protocol);
-    if (tree) choice.offer(tree_time(domain, collective, size, protocol), Algorithm::tree, protocol);
+    if (ring) choice.offer(ring_time(k, domain, collective, size, protocol), Algorithm::ring, protocol);
+    if (tree) choice.offer(tree_time(k, domain, collective, size, protocol), Algorithm::tree, protocol);
   }
 }
 
-void offer_others(const Domain& domain, Collective collective, double size, const Options& options, Choice& choice) {
+void offer_others(const Constants& k, const Domain& domain, Collective collective, double size, const Options& options, Choice& choice) {
   if (options.protocol && *options.protocol != Protocol::simple) return;
   const int version = version_of(options.nccl_version);
   if (options.nvls && version >= kNvlsVersion && wanted(options, Algorithm::nvls)) {
-    choice.offer(nvls_time(domain, collective, size), Algorithm::nvls, Protocol::simple);
+    choice.offer(nvls_time(k, domain, collective, size), Algorithm::nvls, Protocol::simple);
   }
   if (options.nvls && version >= kNvlsTreeVersion && wanted(options, Algorithm::nvls_tree)) {
-    choice.offer(nvls_tree_time(domain, collective, size), Algorithm::nvls_tree, Protocol::simple);
+    choice.offer(nvls_tree_time(k, domain, collective, size), Algorithm::nvls_tree, Protocol::simple);
   }
   if (version >= kPatVersion && wanted(options, Algorithm::pat)) {
-    choice.offer(pat_time(domain, collective, size), Algorithm::pat, Protocol::simple);
+    choice.offer(pat_time(k, domain, collective, size), Algorithm::pat, Protocol::simple);
   }
-  if (options.algorithm == Algorithm::collnet) choice.offer(collnet_time(domain, collective, size), Algorithm::collnet, Protocol::simple);
+  if (options.algorithm == Algorithm::collnet) choice.offer(collnet_time(k, domain, collective, size), Algorithm::collnet, Protocol::simple);
 }
 
 }  // namespace
 
 Cost time_of(const Domain& domain, Collective collective, Bytes size, const Options& options) {
+  return time_of(domain, collective, size, options, builtin_constants());
+}
+
+Cost time_of(const Domain& domain, Collective collective, Bytes size, const Options& options, const Constants& k) {
   const double bytes = double(size.count());
   if (domain.ranks() < 2 || bytes <= 0) return {};
   Choice choice;
   if (collective == Collective::all_to_all) {
-    choice.offer(all_to_all_time(domain, bytes), Algorithm::direct, Protocol::simple);
+    choice.offer(all_to_all_time(k, domain, bytes), Algorithm::direct, Protocol::simple);
   } else if (collective == Collective::send_recv) {
-    choice.offer(send_recv_time(domain, bytes), Algorithm::direct, Protocol::simple);
+    choice.offer(send_recv_time(k, domain, bytes), Algorithm::direct, Protocol::simple);
   } else {
-    offer_rings_and_trees(domain, collective, bytes, options, choice);
-    offer_others(domain, collective, bytes, options, choice);
+    offer_rings_and_trees(k, domain, collective, bytes, options, choice);
+    offer_others(k, domain, collective, bytes, options, choice);
     if (!choice.found()) {
       Options any = options;
       any.algorithm.reset();
       any.protocol.reset();
-      offer_rings_and_trees(domain, collective, bytes, any, choice);
+      offer_rings_and_trees(k, domain, collective, bytes, any, choice);
     }
   }
   Cost cost = choice.cost();

@@ -13,6 +13,10 @@ enum class Collective { all_reduce, all_gather, reduce_scatter, broadcast, reduc
 enum class Algorithm { ring, tree, nvls, nvls_tree, collnet, pat, direct };
 enum class Protocol { ll, ll128, simple };
 
+std::string name_of(Collective collective);  // "all_reduce", "nvls_tree", "ll128": as in JSON and tables
+std::string name_of(Algorithm algorithm);
+std::string name_of(Protocol protocol);
+
 // Which GPUs form a group: `ranks_per_node` of each of `nodes` nodes take part; `sharing` groups of the same shape
 // communicate at the same time and share each node's NICs (8 data-parallel groups of a tensor-parallel-8 job).
 struct GroupLayout {

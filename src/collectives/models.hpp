@@ -12,8 +12,8 @@ namespace trunkline::collectives {
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // One hop over the network. Simple waits for the receiver's buffer and then for the data, as NCCL's model counts it.
-inline double network_hop(const Domain& domain, Protocol protocol) {
-  return kNetworkHop[protocol] + domain.network_latency.si() * (protocol == Protocol::simple ? 2 : 1);
+inline double network_hop(const Constants& k, const Domain& domain, Protocol protocol) {
+  return k.network_hop[protocol] + domain.network_latency.si() * (protocol == Protocol::simple ? 2 : 1);
 }
 
 // The ring inside a node binds only groups with several ranks there.
@@ -22,15 +22,15 @@ inline double inside_bandwidth(const Domain& domain) {
 }
 
 // What rings push through the group's NICs: a wide port is not filled by the few connections of a ring.
-double ring_network_bandwidth(const Domain& domain);
+double ring_network_bandwidth(const Constants& k, const Domain& domain);
 
-double ring_time(const Domain& domain, Collective collective, double size, Protocol protocol);
-double tree_time(const Domain& domain, Collective collective, double size, Protocol protocol);
-double nvls_time(const Domain& domain, Collective collective, double size);       // one node
-double nvls_tree_time(const Domain& domain, Collective collective, double size);  // several nodes
-double pat_time(const Domain& domain, Collective collective, double size);
-double collnet_time(const Domain& domain, Collective collective, double size);
-double all_to_all_time(const Domain& domain, double size);
-double send_recv_time(const Domain& domain, double size);
+double ring_time(const Constants& k, const Domain& domain, Collective collective, double size, Protocol protocol);
+double tree_time(const Constants& k, const Domain& domain, Collective collective, double size, Protocol protocol);
+double nvls_time(const Constants& k, const Domain& domain, Collective collective, double size);       // one node
+double nvls_tree_time(const Constants& k, const Domain& domain, Collective collective, double size);  // several nodes
+double pat_time(const Constants& k, const Domain& domain, Collective collective, double size);
+double collnet_time(const Constants& k, const Domain& domain, Collective collective, double size);
+double all_to_all_time(const Constants& k, const Domain& domain, double size);
+double send_recv_time(const Constants& k, const Domain& domain, double size);
 
 }  // namespace trunkline::collectives

@@ -6,16 +6,16 @@ namespace trunkline::collectives {
 
 // All-to-all, `size` bytes sent by each rank, of them 1/n to each peer: what stays inside the node and what leaves it move
 // at the same time, the slower one counts; each peer costs a hand-shake.
-double all_to_all_time(const Domain& domain, double size) {
-  const LinkClass& link = link_class(domain);
+double all_to_all_time(const Constants& k, const Domain& domain, double size) {
+  const LinkClass& link = k.of(domain);
   const double n = domain.ranks(), here = domain.ranks_per_node;
-  const double inside = here > 1 ? domain.ring.si() * kAllToAllShare : kNever;
-  double latency = kBase.simple + kPeerStep * (here - 1);
+  const double inside = here > 1 ? domain.ring.si() * k.all_to_all_share : kNever;
+  double latency = k.base.simple + k.peer_step * (here - 1);
   double moving = size * (here - 1) / n / inside;
-  double fill = kAllToAllFill * std::min(size / n, kRingFillLimit.simple) / inside;
+  double fill = k.all_to_all_fill * std::min(size / n, k.ring_fill_limit.simple) / inside;
   if (domain.nodes > 1) {
-    latency += network_hop(domain, Protocol::simple) + kNetworkPeer * (n - here);
-    moving = std::max(moving, here * size * (n - here) / n / (domain.network.si() * kPairShare));
+    latency += network_hop(k, domain, Protocol::simple) + k.network_peer * (n - here);
+    moving = std::max(moving, here * size * (n - here) / n / (domain.network.si() * k.pair_share));
   } else {
     latency += link.hop.simple;
   }
@@ -24,11 +24,11 @@ double all_to_all_time(const Domain& domain, double size) {
 
 // One message between two ranks, or from each rank to its right neighbour: inside a node at a pair's rate; across, each
 // rank through one NIC.
-double send_recv_time(const Domain& domain, double size) {
-  const LinkClass& link = link_class(domain);
-  if (domain.nodes == 1) return kBase.simple + link.hop.simple + size / (domain.pair.si() * kPairShare);
+double send_recv_time(const Constants& k, const Domain& domain, double size) {
+  const LinkClass& link = k.of(domain);
+  if (domain.nodes == 1) return k.base.simple + link.hop.simple + size / (domain.pair.si() * k.pair_share);
   const double port = domain.network.si() / std::max(1, domain.nics);
-  return kBase.simple + network_hop(domain, Protocol::simple) + size / (port * kPairShare);
+  return k.base.simple + network_hop(k, domain, Protocol::simple) + size / (port * k.pair_share);
 }
 
 }  // namespace trunkline::collectives

@@ -25,32 +25,32 @@ Passage passage_of(const Domain& domain, Collective collective) {
 
 }  // namespace
 
-double ring_network_bandwidth(const Domain& domain) {
+double ring_network_bandwidth(const Constants& k, const Domain& domain) {
   if (domain.nodes == 1) return kNever;
   const double all = domain.network.si();
   if (domain.fabric != catalog::NicKind::infiniband && domain.fabric != catalog::NicKind::roce) return all;
   const double ports = std::max(1, domain.nics), port = all / ports;
-  if (port <= kRingPortKnee) return all;
-  const double above = domain.fabric == catalog::NicKind::infiniband ? kRingPortAboveInfiniband : kRingPortAboveRoce;
-  return ports * (kRingPortKnee + above * (port - kRingPortKnee));
+  if (port <= k.ring_port_knee) return all;
+  const double above = domain.fabric == catalog::NicKind::infiniband ? k.ring_above_infiniband : k.ring_above_roce;
+  return ports * (k.ring_port_knee + above * (port - k.ring_port_knee));
 }
 
 // Ring: base + steps inside · hop + steps across · network hop + traffic / bandwidth + the first chunk's way through a
 // channel. Each loop of the ring loses a part of a step at its turn (send only, receive only). LL is bound by checking the
 // flags of every 8 bytes on each rank: bytes of the buffer over a fixed rate, whatever the collective.
 // Ignored: the last loop's smaller chunks; what the caller's own kernels do meanwhile. Cost: some 20 operations.
-double ring_time(const Domain& domain, Collective collective, double size, Protocol protocol) {
+double ring_time(const Constants& k, const Domain& domain, Collective collective, double size, Protocol protocol) {
   if (collective == Collective::all_to_all || collective == Collective::send_recv) return kNever;
-  const LinkClass& link = link_class(domain);
+  const LinkClass& link = k.of(domain);
   const Passage way = passage_of(domain, collective);
-  const double latency = kBase[protocol] + (way.steps - way.crossings) * link.hop[protocol] + way.crossings * network_hop(domain, protocol);
-  const double inside = inside_bandwidth(domain), network = ring_network_bandwidth(domain);
+  const double latency = k.base[protocol] + (way.steps - way.crossings) * link.hop[protocol] + way.crossings * network_hop(k, domain, protocol);
+  const double inside = inside_bandwidth(domain), network = ring_network_bandwidth(k, domain);
   if (protocol == Protocol::ll) {
-    const double rate = link.ll_rate * (domain.nodes > 1 ? kNetworkLlShare : 1);
-    return latency + std::max(size / rate, size * way.traffic / (kPayload.ll * std::min(inside, network)));
+    const double rate = link.ll_rate * (domain.nodes > 1 ? k.network_ll_share : 1);
+    return latency + std::max(size / rate, size * way.traffic / (k.payload.ll * std::min(inside, network)));
   }
-  const double bandwidth = kPayload[protocol] * std::min(inside / (1 + link.turn / way.steps), network);
-  const double first_chunk = kRingFill[protocol] * std::min(size / domain.ranks(), kRingFillLimit[protocol]);
+  const double bandwidth = k.payload[protocol] * std::min(inside / (1 + link.turn / way.steps), network);
+  const double first_chunk = k.ring_fill[protocol] * std::min(size / domain.ranks(), k.ring_fill_limit[protocol]);
   return latency + (size * way.traffic + first_chunk) / bandwidth;
 }
 
