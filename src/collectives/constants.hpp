@@ -31,7 +31,7 @@ struct LinkClass {
   std::array<double, 3> tree_channel;  // bytes/s one channel carries in a tree on 1, 2, more nodes [nccl perChMaxTreeBw]; 0 = no limit
   double nvls_share;                 // of the ring bandwidth: the switch's multicast and reduction; 0 = none [fit; nccl 0.85, 0.74]
   double nvls_base;                  // seconds [fit; nccl 25 µs]
-  double nvls_fill_limit;            // bytes [fit]
+  double nvls_fill_limit;            // bytes, all channels of eight ranks together [fit]
 };
 
 struct Constants {
@@ -59,11 +59,11 @@ struct Constants {
   double tree_ll128_share = 0.9375;    // [nccl: 120 of 128 bytes]
   double tree_two_nodes = 0.90;        // of the NICs, when two nodes exchange the buffer once each way [fit]
   double tree_many_nodes = 0.75;       // of half the NICs, when inner nodes of the double tree send it twice [fit]
-  double nvls_fill = 2.5;              // of one rank's part [fit]
+  double nvls_fill = 2.5;              // of an eighth of the buffer [fit]
   double nvls_tree_inside = 0.92;      // NVLS as the two ends of a tree against NVLS alone [fit]
   double nvls_tree_two_nodes = 0.97;   // of the NICs [fit]
   double nvls_tree_many_nodes = 0.72;  // of half the NICs [fit]
-  double nvls_many_trays = 0.85;       // NVLS over more than 8 GPUs (NVL72) [fit]
+  double nvls_many_trays = 0.87;       // NVLS over more than 8 GPUs (NVL72) [fit]
   double pat_share = 0.75;             // of the NICs [nccl]
   double pat_base = 8e-6, pat_rank = 2.8e-6, pat_hop_share = 1 / 3.5;  // [nccl]
 
@@ -81,8 +81,8 @@ struct Constants {
 
   LinkClass volta = {{2.2e-6, 4.8e-6, 7.8e-6}, 6e9, 0.35, {26.5e9, 18.5e9, 10.0e9}, 0, 0, 0};
   LinkClass ampere = {{2.2e-6, 4.8e-6, 7.8e-6}, 14e9, 0.35, {24.0e9, 23.6e9, 17.8e9}, 0, 0, 0};
-  LinkClass hopper = {{2.0e-6, 4.8e-6, 7.6e-6}, 22e9, 0.15, {38.7e9, 41.4e9, 36.0e9}, 0.82, 39e-6, 8e6};
-  LinkClass blackwell = {{2.0e-6, 4.8e-6, 7.6e-6}, 45e9, 0.60, {70.0e9, 42.8e9, 24.0e9}, 0.72, 58e-6, 16e6};
+  LinkClass hopper = {{1.8e-6, 4.8e-6, 7.6e-6}, 40e9, 0.15, {38.7e9, 41.4e9, 36.0e9}, 0.82, 43e-6, 8e6};
+  LinkClass blackwell = {{1.8e-6, 4.8e-6, 7.6e-6}, 80e9, 0.60, {70.0e9, 42.8e9, 24.0e9}, 0.72, 58e-6, 16e6};
   LinkClass xgmi = {{2.2e-6, 4.8e-6, 7.8e-6}, 14e9, 0.15, {0, 0, 0}, 0, 0, 0};
   LinkClass pcie = {{2.8e-6, 6.0e-6, 10e-6}, 7e9, 0.35, {0, 0, 0}, 0, 0, 0};
 

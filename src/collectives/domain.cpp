@@ -22,7 +22,6 @@ Seconds latency_of(const topology::Nics& nics) {
 
 double socket_rate(double line) { return kTcpBelow * std::min(line, kTcpKnee) + kTcpAbove * std::max(0.0, line - kTcpKnee); }
 
-// All NICs of a node together, one direction, for data in GPU memory.
 double node_bandwidth(const topology::NodeType& node) {
   const topology::Nics& nics = node.nics;
   const double line = nics.rate.si();
@@ -41,15 +40,23 @@ double nics_of_group(const topology::NodeType& node, const GroupLayout& layout) 
   return std::min(all / std::max(1, layout.sharing), beside);
 }
 
-Bandwidth ring_between(const topology::NodeType& node, int ranks) {
-  const topology::Ring ring = topology::ring_of(node, ranks);
-  if (ring.over_links || node.pcie_p2p) return ring.per_gpu;
-  return ring.per_gpu * kStagedShare;
-}
-
 }  // namespace
 
-Domain domain_of(const topology::Platform& platform, const GroupLayout& layout) {
+NodeRates rates_of(const topology::NodeType& node) {
+  NodeRates rates;
+  rates.network = byte_per_s(node_bandwidth(node));
+  rates.rings.resize(std::size_t(std::max(1, node.gpus)) + 1);
+  for (int gpus = 2; gpus <= node.gpus; ++gpus) {
+    topology::Ring ring = topology::ring_of(node, gpus);
+    if (!ring.over_links && !node.pcie_p2p) ring.per_gpu = ring.per_gpu * kStagedShare;
+    rates.rings[std::size_t(gpus)] = ring;
+  }
+  return rates;
+}
+
+Domain domain_of(const topology::Platform& platform, const GroupLayout& layout) { return domain_of(platform, layout, rates_of(platform.node)); }
+
+Domain domain_of(const topology::Platform& platform, const GroupLayout& layout, const NodeRates& rates) {
   const topology::NodeType& node = platform.node;
   Domain d;
   d.sharing = std::max(1, layout.sharing);
@@ -66,16 +73,18 @@ Domain domain_of(const topology::Platform& platform, const GroupLayout& layout) 
   const int joined = (nodes + d.nodes - 1) / d.nodes;
   d.ranks_per_node = here * joined;
 
-  const int ring_ranks = std::min(std::max(here, 2), node.gpus);
-  d.ring = joined > 1 ? node.link_bandwidth * node.link_share : ring_between(node, ring_ranks);
-  d.links = joined > 1 || topology::ring_of(node, ring_ranks).over_links;
-  d.pair = joined > 1 || d.switched ? d.ring : ring_between(node, std::min(2, node.gpus));
+  const topology::Ring over_rack = {node.link_bandwidth * node.link_share, true};
+  const auto ring_of = [&](int ranks) { return joined > 1 ? over_rack : rates.rings[std::size_t(std::min(ranks, node.gpus))]; };
+  const topology::Ring ring = ring_of(std::max(here, 2));
+  d.ring = ring.per_gpu;
+  d.links = ring.over_links;
+  d.pair = d.switched ? d.ring : ring_of(2).per_gpu;
 
   d.fabric = node.nics.kind;
   d.network_latency = latency_of(node.nics);
   if (d.nodes > 1) {
     const double nics = nics_of_group(node, layout);
-    d.network = byte_per_s(node_bandwidth(node) * nics / std::max(1, node.nics.count) * joined);
+    d.network = rates.network * (nics / std::max(1, node.nics.count) * joined);
     d.nics = std::max(1, int(nics * joined));
   }
   return d;

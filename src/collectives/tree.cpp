@@ -14,6 +14,11 @@ double through_network(const Domain& domain, double two_nodes, double many_nodes
   return domain.nodes == 2 ? domain.network.si() * two_nodes : domain.network.si() / 2 * many_nodes;
 }
 
+// Bytes on their way before the first sum is back: a channel works on one chunk for each rank in turn.
+double nvls_fill(const Constants& k, const LinkClass& link, int ranks, double size) {
+  return k.nvls_fill * std::min(size / kTrayGpus, link.nvls_fill_limit * ranks / kTrayGpus);
+}
+
 double levels_across(const Domain& domain) { return domain.nodes > 1 ? std::log2(double(domain.nodes)) : 0; }
 
 }  // namespace
@@ -46,7 +51,7 @@ double nvls_time(const Constants& k, const Domain& domain, Collective collective
   const int n = domain.ranks_per_node;
   if (collective != Collective::all_reduce || domain.nodes > 1 || n < 2 || !domain.switched || link.nvls_share <= 0) return kNever;
   const double rate = domain.ring.si() * link.nvls_share * (n > kTrayGpus ? k.nvls_many_trays : 1);
-  return link.nvls_base + (size * (1 + 1.0 / n) + k.nvls_fill * std::min(size / n, link.nvls_fill_limit)) / rate;
+  return link.nvls_base + (size * (1 + 1.0 / n) + nvls_fill(k, link, n, size)) / rate;
 }
 
 // NVLS inside, a double binary tree of the nodes across; each GPU's part goes through its own NIC.
@@ -60,7 +65,7 @@ double nvls_tree_time(const Constants& k, const Domain& domain, Collective colle
   const double levels = 2 * levels_across(domain);
   const double chunk = std::min(size * k.tree_chunk_share, k.tree_chunk.simple);
   return link.nvls_base + levels * network_hop(k, domain, Protocol::simple) + (size + levels * chunk) / rate +
-         k.nvls_fill * std::min(size / n, link.nvls_fill_limit) / multicast;
+         nvls_fill(k, link, n, size) / multicast;
 }
 
 // PAT (all-gather and reduce-scatter with one rank a node): log2(n) rounds of growing blocks.

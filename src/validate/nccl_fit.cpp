@@ -56,6 +56,7 @@ std::vector<Knob> knobs() {
           TRUNKLINE_KNOB(hopper.hop.ll),
           TRUNKLINE_KNOB(hopper.hop.ll128),
           TRUNKLINE_KNOB(hopper.hop.simple),
+          TRUNKLINE_KNOB(hopper.ll_rate),
           TRUNKLINE_KNOB(hopper.turn),
           TRUNKLINE_KNOB(hopper.nvls_share),
           TRUNKLINE_KNOB(hopper.nvls_base),
@@ -76,8 +77,7 @@ void follow(Constants& c) {
   c.pcie.hop = {1.3 * c.ampere.hop.ll, 1.3 * c.ampere.hop.ll128, 1.3 * c.ampere.hop.simple};
   c.volta.ll_rate = c.ampere.ll_rate * (39.0 / 87.7);
   c.xgmi.ll_rate = c.ampere.ll_rate;
-  c.hopper.ll_rate = c.ampere.ll_rate * (141.0 / 87.7);
-  c.blackwell.ll_rate = c.ampere.ll_rate * (282.0 / 87.7);
+  c.blackwell.ll_rate = 2 * c.hopper.ll_rate;
   c.pcie.ll_rate = c.ampere.ll_rate / 2;
 }
 
@@ -128,6 +128,7 @@ Constants collective_priors() {
   c.ampere.ll_rate = 20e9;
   c.ampere.turn = 0.33;
   c.hopper.hop = {1.6e-6, 5e-6, 7e-6};
+  c.hopper.ll_rate = 32e9;
   c.hopper.turn = 0.2;
   c.hopper.nvls_share = 0.85;
   c.hopper.nvls_base = 40e-6;

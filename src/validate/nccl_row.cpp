@@ -162,7 +162,11 @@ class RowReader {
   // "{kind: infiniband, rate: …}" of the platform file.
   std::string nics() {
     std::string fabric = text("fabric_norm");
-    if (out_.nodes == 1 || fabric == "nvlink") return "none";
+    if (out_.nodes == 1) return "none";
+    if (fabric == "nvlink" || (fabric.empty() && text("intra_norm") == "nvl72")) {
+      assume("nics", "as the rack ships, unused");
+      return fmt::format("{{kind: infiniband, rate: 400 Gb/s, count: {}, near: socket}}", gpus_per_node_);
+    }
     double rate = number("nic_gbps");
     int count = int(number("nic_count"));
     if (fabric.empty()) {
@@ -182,13 +186,13 @@ class RowReader {
       assume("nics", fmt::format("{} x {} Gb/s {}", count, rate, fabric));
     }
     if (fabric == "tcp") fabric = "ethernet";
-    return fmt::format("{{kind: {}, rate: {} Gb/s, count: {}, near: {}}}", fabric, rate, count, board ? "pcie_switch" : "socket");
+    return fmt::format("{{kind: {}, rate: {} Gb/s, count: {}, near: {}}}", fabric, rate, count, board && text("intra_norm") != "nvl72" ? "pcie_switch" : "socket");
   }
 
   bool platform() {
     if (!gpu()) return false;
     const bool board = card_->form != "PCIe";
-    std::string extra = board ? fmt::format(", pcie_switches: {}", std::max(1, gpus_per_node_ / 2)) : "";
+    std::string extra = board && text("intra_norm") != "nvl72" ? fmt::format(", pcie_switches: {}", std::max(1, gpus_per_node_ / 2)) : "";
     const std::string words = lower(text("intra_node"));
     if (words.find("p2p enabled") != std::string::npos) extra += ", pcie_p2p: true";
     else if (words.find("no p2p") != std::string::npos) extra += ", pcie_p2p: false";

@@ -28,6 +28,7 @@ struct CollectiveRow {
   Bytes size;
   int gpus = 0, nodes = 0;
   double measured_s = 0, predicted_s = 0;
+  double low_s = 0, high_s = 0;  // 80 % interval
   double error = 0;            // (predicted − measured) / measured
   std::string chosen;          // "ring simple"
   std::string skipped_reason;  // why it cannot be predicted; empty otherwise
@@ -57,10 +58,14 @@ CollectiveRow collective_row(const io::CsvTable& table, const io::CsvRow& row);
 // The rule's platform for a row, for tests: the text of a platform file.
 Result<topology::Platform> platform_of_row(const io::CsvTable& table, const io::CsvRow& row);
 
-// Fills predicted_s, error and chosen. Cost: a fraction of a microsecond.
+// Fills predicted_s, its interval, error and chosen. Cost: a fraction of a microsecond.
 void predict(CollectiveRow& row, const collectives::Constants& constants = collectives::builtin_constants());
 
 Result<std::vector<CollectiveRow>> validate_collectives(const io::CsvTable& table);
+
+// The factor around a prediction that holds 80 % of the rows of a system that the fit has not seen (each system one vote):
+// by size (1 MiB and more, or less) and by whether the group spans several nodes.
+double interval_factor(const CollectiveCase& question);
 
 struct SystemSummary {
   std::string system;

@@ -63,5 +63,119 @@ TEST(NcclTable, BuiltInConstantsAreTheFitRounded) {
   EXPECT_LE(collective_objective(published(), collectives::builtin_constants()), fit.objective + 0.01);
 }
 
+TEST(NcclTable, LargeMissesAreTheKnownOnes) {
+  // Each stands in docs/collectives.md with what is different there.
+  for (const auto& system : summary_of(published()).systems) {
+    if (system.median_abs > 0.30) EXPECT_EQ(system.system, "dgx1_v100_x16_roce100x2");
+  }
+}
+
+TEST(NcclTable, EveryRowIsPredictedOrSaysWhyNot) {
+  for (const auto& row : published()) {
+    if (row.predicted()) {
+      EXPECT_GT(row.predicted_s, 0) << row.id;
+      EXPECT_TRUE(std::isfinite(row.predicted_s)) << row.id;
+      EXPECT_LT(row.low_s, row.predicted_s) << row.id;
+      EXPECT_GT(row.high_s, row.predicted_s) << row.id;
+    } else {
+      EXPECT_FALSE(row.skipped_reason.empty()) << row.id;
+    }
+  }
+}
+
+const char* kHeader =
+    "row_id,table_id,system_id,gpu_type,gpus,nodes,gpus_per_node,intra_node,network,collective,size_bytes,time_us,busbw_GBs,notes,gpu_norm,nic_count,nic_gbps,fabric_norm,"
+    "intra_norm,nccl_norm,healthy,forced,exclude_reason\n";
+
+CollectiveRow row_of(const std::string& line) {
+  const auto table = io::CsvTable::parse(kHeader + line + "\n", "table.csv");
+  auto rows = validate_collectives(table.value());
+  return rows.value().at(0);
+}
+
+std::string assumed(const CollectiveRow& row, const std::string& what) {
+  for (const auto& [key, taken] : row.assumed) {
+    if (key == what) return taken;
+  }
+  return {};
+}
+
+TEST(NcclRow, WhatIsStatedIsTaken) {
+  const auto row = row_of("t#1,t,s,H100,16,2,8,,,all_reduce,1073741824,4478.8,449.51,,h100-sxm,16,200,roce,nvswitch,2.23.4,1,,");
+  ASSERT_TRUE(row.predicted()) << row.skipped_reason;
+  const CollectiveCase& q = *row.question;
+  EXPECT_EQ(q.domain.nodes, 2);
+  EXPECT_EQ(q.domain.ranks_per_node, 8);
+  EXPECT_EQ(q.domain.nics, 16);
+  EXPECT_EQ(q.domain.fabric, catalog::NicKind::roce);
+  EXPECT_NEAR(as_gbyte_per_s(q.domain.network), 16 * 25 * 0.95, 16);
+  EXPECT_EQ(q.options.nccl_version, "2.23.4");
+  EXPECT_TRUE(row.assumed.empty());
+  EXPECT_DOUBLE_EQ(row.measured_s, 4478.8e-6);
+}
+
+TEST(NcclRow, WhatIsNotStatedIsListed) {
+  const auto row = row_of("t#1,t,s,A100 (memory not stated),16,2,8,,,all_gather,1073741824,,180,,,,,,nvlink,,1,,");
+  ASSERT_TRUE(row.predicted()) << row.skipped_reason;
+  EXPECT_EQ(assumed(row, "gpu"), "a100-sxm-80");
+  EXPECT_EQ(assumed(row, "intra_node"), "nvswitch (text says NVLink)");
+  EXPECT_EQ(assumed(row, "fabric"), "infiniband");
+  EXPECT_EQ(assumed(row, "nics"), "8 x 200 Gb/s infiniband");
+  EXPECT_EQ(assumed(row, "time_us"), "from the bus bandwidth");
+  EXPECT_NEAR(row.measured_s, 1073741824.0 * 15 / 16 / 180e9, 1e-9);
+}
+
+TEST(NcclRow, AFigureForTheWholeNodeIsSharedOut) {
+  const auto row = row_of("t#1,t,s,H100,32,4,8,,,all_reduce,1073741824,9000,,,h100-sxm,,3200,efa,nvswitch,,1,,");
+  ASSERT_TRUE(row.predicted());
+  EXPECT_EQ(row.question->domain.nics, 8);
+  EXPECT_EQ(assumed(row, "nics"), "8 x 400 Gb/s (the node's figure shared out)");
+}
+
+TEST(NcclRow, ForcedSettingsAreObeyed) {
+  const auto row = row_of("t#1,t,s,B200,16,2,8,,,all_reduce,1073741824,9000,,,b200,8,400,infiniband,nvswitch,,1,NVLS=0;ALGO=Tree;PROTO=Simple,");
+  EXPECT_FALSE(row.question->options.nvls);
+  EXPECT_EQ(row.question->options.algorithm, collectives::Algorithm::tree);
+  EXPECT_EQ(row.chosen, "tree simple");
+  EXPECT_EQ(row_of("t#1,t,s,B200,8,1,8,,,all_reduce,1048576,9,,,b200,,,,nvswitch,,1,MAGIC=1,").skipped_reason, "forced setting \"MAGIC=1\" is not modelled");
+}
+
+// One process launches eight kernels one after the other: 34.4 µs whatever the message.
+TEST(NcclRow, OneProcessLaunchesForAllGpusOfANode) {
+  EXPECT_NEAR(row_of("t#1,t,s,A100,8,1,8,,,all_gather,64,35,,,a100-sxm-80,,,,nvswitch,,1,,").predicted_s, 8 * 4.3e-6, 1e-9);
+  EXPECT_LT(row_of("t#1,t,s,A100,8,1,8,,,all_gather,64,35,,all_reduce_bench.py (torch),a100-sxm-80,,,,nvswitch,,1,,").predicted_s, 30e-6);
+}
+
+TEST(NcclRow, WhatCannotBePredictedSaysWhy) {
+  EXPECT_EQ(row_of("t#1,t,s,Gaudi 3,8,1,8,,,all_reduce,64,35,,,,,,,,,1,,").skipped_reason, "GPU \"Gaudi 3\" is not in the catalogue");
+  EXPECT_EQ(row_of("t#1,t,s,A100,many,1,8,,,all_reduce,64,35,,,a100-sxm-80,,,,,,1,,").skipped_reason, "number of GPUs not stated");
+  EXPECT_EQ(row_of("t#1,t,s,A100,8,1,8,,,gather,64,35,,,a100-sxm-80,,,,,,1,,").skipped_reason, "collective \"gather\" is not modelled");
+  EXPECT_EQ(row_of("t#1,t,s,A100,8,1,8,,,all_reduce,64,,,,a100-sxm-80,,,,,,1,,").skipped_reason, "neither time nor bus bandwidth stated");
+}
+
+TEST(NcclRow, ATableWithoutTheColumnsIsRefused) {
+  const auto table = io::CsvTable::parse("a,b\n1,2\n", "table.csv");
+  const auto rows = validate_collectives(table.value());
+  ASSERT_FALSE(rows);
+  EXPECT_NE(rows.error().message.find("row_id"), std::string::npos);
+}
+
+// The fit must find constants that made up a table: rows predicted with other constants are fitted back.
+TEST(NcclFit, FindsTheConstantsOfAMadeUpTable) {
+  std::vector<CollectiveRow> rows = published();
+  collectives::Constants truth = collective_priors();
+  truth.base.simple *= 1.6;
+  truth.ampere.hop.simple *= 1.5;
+  truth.hopper.nvls_share *= 0.8;
+  for (auto& row : rows) {
+    if (!row.question) continue;
+    predict(row, truth);
+    row.measured_s = row.predicted_s;
+  }
+  const CollectiveFit fit = fit_collectives(rows);
+  EXPECT_NEAR(fit.constants.ampere.hop.simple / truth.ampere.hop.simple, 1, 0.1);
+  EXPECT_NEAR(fit.constants.hopper.nvls_share / truth.hopper.nvls_share, 1, 0.05);
+}
+
 }  // namespace
 }  // namespace trunkline::validate
