@@ -8,6 +8,7 @@
 namespace trunkline::io {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMaxColumns = 10'000;
 constexpr std::size_t kMaxCells = 10'000'000;
 
@@ -73,7 +74,7 @@ class Scanner {
 
 Result<CsvTable> CsvTable::parse(std::string_view text, const std::string& file) {
   TRUNKLINE_TRY(check_text(text, file));
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   CsvTable table;
   table.file_ = file;
   Scanner scanner(text, file);
@@ -111,7 +112,8 @@ const std::string& CsvTable::cell(const CsvRow& row, std::string_view column) co
 }
 
 std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  const bool plain = text.find_first_of(",\"\r\n") == std::string_view::npos && !text.starts_with(kByteOrderMark);
+  if (plain) return std::string(text);
   std::string out = "\"";
   for (char c : text) {
     if (c == '"') out += '"';
