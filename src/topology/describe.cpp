@@ -15,18 +15,25 @@ std::string line_rate(const Nics& nics) { return fmt::format("{:.0f} Gb/s", as_g
 
 std::string title_of(const Platform& platform) {
   const NodeType& node = platform.node;
-  std::string text = fmt::format("{}: {} node{} of {} x {} = {} GPUs", platform.name, platform.nodes, platform.nodes == 1 ? "" : "s", node.gpus, node.gpu.name, platform.gpus());
+  std::string text = fmt::format("{}: {} node{} of {} x {} = {} GPUs", platform.name, platform.nodes, platform.nodes == 1 ? "" : "s",
+                                 node.gpus, node.gpu.name, platform.gpus());
   if (!platform.fabric.present) return text;
   const Fabric& f = platform.fabric;
-  return text + fmt::format("; {} {}, {} tier{} of {}-port switches{}, {} routing", name_of(f.kind), line_rate(node.nics), f.tiers, f.tiers == 1 ? "" : "s", f.ports,
-                            f.oversubscription > 1 ? fmt::format(", {:g}:1 oversubscribed", f.oversubscription) : ", non-blocking", name_of(f.routing));
+  return text + fmt::format("; {} {}, {} tier{} of {}-port switches{}, {} routing", name_of(f.kind), line_rate(node.nics), f.tiers,
+                            f.tiers == 1 ? "" : "s", f.ports,
+                            f.oversubscription > 1 ? fmt::format(", {:g}:1 oversubscribed", f.oversubscription) : ", non-blocking",
+                            name_of(f.routing));
 }
 
 std::string links_text(const NodeType& node) {
   if (node.gpu_links == GpuLinks::none) return "GPU links: none";
   const std::string family = node.gpu_links == GpuLinks::xgmi ? "Infinity Fabric" : "NVLink";
-  std::string text = fmt::format("GPU links: {} {}, {} links a GPU, {} one direction", family, node.link_generation, node.links, to_text(node.link_bandwidth));
-  if (node.gpu_links == GpuLinks::nvswitch) text += node.link_domain > node.gpus ? fmt::format(", NVSwitch over {} GPUs of {} nodes", node.link_domain, node.link_domain / node.gpus) : ", NVSwitch";
+  std::string text = fmt::format("GPU links: {} {}, {} links a GPU, {} one direction", family, node.link_generation, node.links,
+                                 to_text(node.link_bandwidth));
+  if (node.gpu_links == GpuLinks::nvswitch)
+    text += node.link_domain > node.gpus
+                ? fmt::format(", NVSwitch over {} GPUs of {} nodes", node.link_domain, node.link_domain / node.gpus)
+                : ", NVSwitch";
   if (node.gpu_links == GpuLinks::nvlink_mesh || node.gpu_links == GpuLinks::xgmi) text += ", direct, no switch";
   if (node.gpu_links == GpuLinks::nvlink_bridge) text += fmt::format(", bridges of {} cards", node.link_domain);
   return text;
@@ -41,7 +48,8 @@ std::string part_text(const NodeType& node, const Vertex& vertex) {
     case VertexKind::pcie_switch: return fmt::format("{}, uplink {}", vertex.name, to_text(node.uplink_bandwidth));
     case VertexKind::nic: return fmt::format("{} {} {}", vertex.name, nics.part.empty() ? name_of(nics.kind) : nics.part, line_rate(nics));
     case VertexKind::disk:
-      return fmt::format("{}, read {}, write {}", vertex.name, to_text(node.local_disk->read / node.sockets), to_text(node.local_disk->write / node.sockets));
+      return fmt::format("{}, read {}, write {}", vertex.name, to_text(node.local_disk->read / node.sockets),
+                         to_text(node.local_disk->write / node.sockets));
     default: return vertex.name;
   }
 }
@@ -71,25 +79,36 @@ std::vector<TreeRow> tree_of(const Graph& graph, const NodeType& node) {
   return rows;
 }
 
-void add_matrix(const Graph& graph, Description& out) {
-  const int gpus = graph.count(VertexKind::gpu);
-  const int nics = graph.count(VertexKind::nic);
-  out.matrix.resize(std::size_t(gpus));
-  const auto labels_to = [&](int target) {
-    std::vector<std::string> labels;
-    for (int g = 0; g < gpus; ++g) labels.push_back(label(graph, path_between(graph, graph.find(VertexKind::gpu, g), target)));
-    return labels;
+// Paths from every GPU to every GPU and NIC: one row a GPU, GPUs first.
+using PathTable = std::vector<std::vector<Path>>;
+
+PathTable paths_from_gpus(const Graph& graph) {
+  std::vector<int> ends;
+  for (int g = 0; g < graph.count(VertexKind::gpu); ++g) ends.push_back(graph.find(VertexKind::gpu, g));
+  const std::size_t gpus = ends.size();
+  for (int n = 0; n < graph.count(VertexKind::nic); ++n) ends.push_back(graph.find(VertexKind::nic, n));
+  PathTable table(gpus);
+  for (std::size_t g = 0; g < gpus; ++g) {
+    for (int end : ends) table[g].push_back(path_between(graph, ends[g], end));
+  }
+  return table;
+}
+
+void add_matrix(const Graph& graph, const PathTable& table, Description& out) {
+  const std::size_t gpus = table.size();
+  const std::size_t columns = table.front().size();
+  out.matrix.resize(gpus);
+  const auto same = [&](std::size_t a, std::size_t b) {
+    return std::all_of(table.begin(), table.end(), [&](const std::vector<Path>& row) { return row[a].kind == row[b].kind; });
   };
-  const auto add_column = [&](std::string name, const std::vector<std::string>& labels) {
-    out.columns.push_back(std::move(name));
-    for (std::size_t g = 0; g < labels.size(); ++g) out.matrix[g].push_back(labels[g]);
-  };
-  for (int g = 0; g < gpus; ++g) add_column(fmt::format("GPU{}", g), labels_to(graph.find(VertexKind::gpu, g)));
-  for (int first = 0; first < nics;) {
-    const auto labels = labels_to(graph.find(VertexKind::nic, first));
-    int last = first;
-    while (last + 1 < nics && labels_to(graph.find(VertexKind::nic, last + 1)) == labels) ++last;
-    add_column(first == last ? fmt::format("NIC{}", first) : fmt::format("NIC{}-{}", first, last), labels);
+  for (std::size_t first = 0; first < columns;) {
+    std::size_t last = first;
+    while (first >= gpus && last + 1 < columns && same(first, last + 1)) ++last;
+    if (first < gpus)
+      out.columns.push_back(fmt::format("GPU{}", first));
+    else
+      out.columns.push_back(first == last ? fmt::format("NIC{}", first - gpus) : fmt::format("NIC{}-{}", first - gpus, last - gpus));
+    for (std::size_t g = 0; g < gpus; ++g) out.matrix[g].push_back(label(graph, table[g][first]));
     first = last + 1;
   }
 }
@@ -127,17 +146,17 @@ void add_group(const Graph& graph, const Path& path, const std::string& between,
   }
 }
 
-std::vector<PathGroup> paths_of(const Graph& graph) {
+std::vector<PathGroup> path_groups(const Graph& graph, const PathTable& table) {
   std::vector<PathGroup> groups;
-  const int gpus = graph.count(VertexKind::gpu);
-  for (int a = 0; a < gpus; ++a) {
-    for (int b = 0; b < gpus; ++b) add_group(graph, path_between(graph, graph.find(VertexKind::gpu, a), graph.find(VertexKind::gpu, b)), "GPU-GPU", groups);
+  const std::size_t gpus = table.size();
+  for (const auto& row : table) {
+    for (std::size_t b = 0; b < gpus; ++b) add_group(graph, row[b], "GPU-GPU", groups);
   }
-  for (int g = 0; g < gpus; ++g) {
-    for (int n = 0; n < graph.count(VertexKind::nic); ++n) add_group(graph, path_between(graph, graph.find(VertexKind::gpu, g), graph.find(VertexKind::nic, n)), "GPU-NIC", groups);
+  for (const auto& row : table) {
+    for (std::size_t n = gpus; n < row.size(); ++n) add_group(graph, row[n], "GPU-NIC", groups);
   }
-  for (int g = 0; g < gpus; ++g) {
-    const int gpu = graph.find(VertexKind::gpu, g);
+  for (std::size_t g = 0; g < gpus; ++g) {
+    const int gpu = graph.find(VertexKind::gpu, int(g));
     add_group(graph, path_between(graph, graph.find(VertexKind::memory, graph.vertices[std::size_t(gpu)].socket), gpu), "host-GPU", groups);
   }
   return groups;
@@ -149,9 +168,11 @@ void append_limits(const NodeLimits& limits, std::vector<std::string>& rows) {
   };
   rows.push_back("limits, one direction");
   row("GPU to GPU", limits.gpu_to_gpu, "a copy between the slowest pair, alone");
-  row("ring", limits.ring, limits.ring_over_links ? "per GPU, all GPUs at once, over the GPU links" : "per GPU, all GPUs at once, over PCIe");
+  row("ring", limits.ring,
+      limits.ring_over_links ? "per GPU, all GPUs at once, over the GPU links" : "per GPU, all GPUs at once, over PCIe");
   row("host to GPU", limits.host_to_gpu, "per GPU, all GPUs at once");
-  row("GPU to NIC", limits.nic_to_gpu, limits.nic_across_socket ? "to the nearest NIC; for some GPUs across the socket link" : "to the nearest NIC");
+  row("GPU to NIC", limits.nic_to_gpu,
+      limits.nic_across_socket ? "to the nearest NIC; for some GPUs across the socket link" : "to the nearest NIC");
   row("node to network", limits.node_to_network, "all NICs at once");
 }
 
@@ -175,8 +196,9 @@ Description describe(const Platform& platform) {
   Description out;
   out.title = title_of(platform);
   out.tree = tree_of(graph, platform.node);
-  add_matrix(graph, out);
-  out.paths = paths_of(graph);
+  const PathTable table = paths_from_gpus(graph);
+  add_matrix(graph, table, out);
+  out.paths = path_groups(graph, table);
   out.limits = limits_of(platform.node);
   out.warnings = warnings_of(platform, graph, out.limits);
   out.assumed = platform.assumed;
@@ -190,7 +212,9 @@ std::vector<std::string> text_rows(const Description& d) {
   append_matrix(d, rows);
   rows.emplace_back();
   rows.push_back(fmt::format("{:<24}{:<10}{:>6}{:>12}{:>10}  {}", "path", "between", "pairs", "one alone", "latency", "narrowest part"));
-  for (const auto& p : d.paths) rows.push_back(fmt::format("{:<24}{:<10}{:>6}{:>12}{:>10}  {}", p.label, p.between, p.pairs, to_text(p.capacity), to_text(p.latency), p.narrowest));
+  for (const auto& p : d.paths)
+    rows.push_back(fmt::format("{:<24}{:<10}{:>6}{:>12}{:>10}  {}", p.label, p.between, p.pairs, to_text(p.capacity), to_text(p.latency),
+                               p.narrowest));
   rows.emplace_back();
   append_limits(d.limits, rows);
   for (const auto& w : d.warnings) {

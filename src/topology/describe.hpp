@@ -19,11 +19,11 @@ struct TreeRow {
 // All pairs whose paths are of one kind: "PIX", "SYS through host memory", …
 struct PathGroup {
   std::string label;
-  std::string between;   // "GPU-GPU", "GPU-NIC", "memory-GPU"
+  std::string between;  // "GPU-GPU", "GPU-NIC", "memory-GPU"
   int pairs = 0;
-  Bandwidth capacity;    // of one transfer alone; the slowest of the group
-  Seconds latency;       // the longest of the group
-  std::string narrowest; // the part that bounds it
+  Bandwidth capacity;     // of one transfer alone; the slowest of the group
+  Seconds latency;        // the longest of the group
+  std::string narrowest;  // the part that bounds it
 };
 
 struct TopologyWarning {

@@ -65,7 +65,8 @@ struct Builder {
     }
     for (int a = 0; a < node.sockets; ++a) {
       for (int b = a + 1; b < node.sockets; ++b) {
-        join(graph.find(VertexKind::socket, a), graph.find(VertexKind::socket, b), plain(EdgeKind::socket, node.socket_bandwidth, latency_of("socket-latency")));
+        join(graph.find(VertexKind::socket, a), graph.find(VertexKind::socket, b),
+             plain(EdgeKind::socket, node.socket_bandwidth, latency_of("socket-latency")));
       }
     }
   }
@@ -90,8 +91,9 @@ struct Builder {
       const int up = parent(g, node.gpus, !own_link);
       const int v = add(VertexKind::gpu, g, fmt::format("GPU{}", g), graph.vertices[std::size_t(up)].socket);
       const Bandwidth kernel = std::min(node.pcie_bandwidth, node.pcie_line * constant("pcie-kernel"));
-      join(v, up, own_link ? plain(EdgeKind::host_link, node.host_link, latency_of("pcie-latency"))
-                           : wire(EdgeKind::pcie, node.pcie_line, node.pcie_bandwidth, kernel, latency_of("pcie-latency")));
+      join(v, up,
+           own_link ? plain(EdgeKind::host_link, node.host_link, latency_of("pcie-latency"))
+                    : wire(EdgeKind::pcie, node.pcie_line, node.pcie_bandwidth, kernel, latency_of("pcie-latency")));
     }
   }
 

@@ -14,9 +14,9 @@ enum class VertexKind { gpu, nvswitch, pcie_switch, socket, memory, nic, disk, f
 
 struct Vertex {
   VertexKind kind = VertexKind::gpu;
-  int index = 0;      // among its kind
-  std::string name;   // "GPU0", "PCIe switch 1", "socket 0", …
-  int socket = -1;    // the socket it hangs off; -1 where that says nothing (NVSwitch, fabric)
+  int index = 0;     // among its kind
+  std::string name;  // "GPU0", "PCIe switch 1", "socket 0", …
+  int socket = -1;   // the socket it hangs off; -1 where that says nothing (NVSwitch, fabric)
 };
 
 enum class EdgeKind { link, host_link, pcie, socket, memory, disk, network };
@@ -29,8 +29,8 @@ struct Edge {
   Bandwidth capacity;  // what copies reach
   Bandwidth kernel;    // what collective kernels reach
   Seconds latency;
-  int links = 0;       // bundled NVLinks or xGMI links
-  int pool = -1;       // index into Graph::pools: a limit shared with other edges (memory reads and writes)
+  int links = 0;  // bundled NVLinks or xGMI links
+  int pool = -1;  // index into Graph::pools: a limit shared with other edges (memory reads and writes)
 };
 
 struct Graph {
@@ -54,13 +54,13 @@ Graph build_graph(const NodeType& node);
 enum class PathKind { self, link, pix, pxb, phb, node, sys, network };
 
 struct Path {
-  std::vector<int> edges;       // in order; empty = from a part to itself, or unreachable
+  std::vector<int> edges;  // in order; empty = from a part to itself, or unreachable
   PathKind kind = PathKind::self;
-  int links = 0;                // of a `link` path: bundled links
-  bool staged = false;          // through a buffer in host memory, as without peer-to-peer
-  Bandwidth capacity;           // of one transfer alone: its narrowest edge
+  int links = 0;        // of a `link` path: bundled links
+  bool staged = false;  // through a buffer in host memory, as without peer-to-peer
+  Bandwidth capacity;   // of one transfer alone: its narrowest edge
   Seconds latency;
-  int bottleneck = -1;          // that edge
+  int bottleneck = -1;  // that edge
 };
 
 // The way that data takes from one part to another, as PyTorch and NCCL would send it: NVLink or xGMI where the two share
@@ -76,7 +76,7 @@ std::string label(const Graph& graph, const Path& path);
 // Cost: flows × their edges × rounds, at most one round a flow.
 std::vector<Bandwidth> shared_rates(const Graph& graph, std::span<const Path> flows, bool kernel = false);
 
-// GPUs nearest to a NIC and NICs nearest to a GPU: lowest latency, ties together.
+// GPUs nearest to a NIC and NICs nearest to a GPU: lowest latency over PCIe, ties together, in their order.
 std::vector<int> nearest(const Graph& graph, int from, VertexKind kind);
 
 // The most rings through all of the first `gpus` GPUs that use every direction of every link of a mesh at most once, with

@@ -18,7 +18,9 @@ NodeType node_of(const std::string& yaml) {
   return platform ? platform->node : NodeType{};
 }
 
-std::string label_of(const Graph& graph, VertexKind a, int i, VertexKind b, int j) { return label(graph, path_between(graph, graph.find(a, i), graph.find(b, j))); }
+std::string label_of(const Graph& graph, VertexKind a, int i, VertexKind b, int j) {
+  return label(graph, path_between(graph, graph.find(a, i), graph.find(b, j)));
+}
 
 // The GPU rows of a topology print: labels separated by blanks.
 std::vector<std::vector<std::string>> rows_of(const std::string& print) {
@@ -40,7 +42,9 @@ void expect_labels(const Graph& graph, const std::string& print) {
   for (int g = 0; g < gpus; ++g) {
     for (int c = 0; c < int(rows[std::size_t(g)].size()); ++c) {
       const bool gpu = c < gpus;
-      EXPECT_EQ(label_of(graph, VertexKind::gpu, g, gpu ? VertexKind::gpu : VertexKind::nic, gpu ? c : c - gpus), rows[std::size_t(g)][std::size_t(c)]) << "GPU" << g << " column " << c;
+      EXPECT_EQ(label_of(graph, VertexKind::gpu, g, gpu ? VertexKind::gpu : VertexKind::nic, gpu ? c : c - gpus),
+                rows[std::size_t(g)][std::size_t(c)])
+          << "GPU" << g << " column " << c;
     }
   }
 }
@@ -77,8 +81,10 @@ NV18 NV18 NV18 NV18 NV18 NV18 NV18 X SYS SYS SYS SYS NODE NODE PIX PIX)");
 
 // Two captured machines with 4x L40S: one with PCIe switches on one socket, one with cards directly on two sockets.
 TEST(Graph, LabelsOfPcieServersAreThoseOfTheMachines) {
-  expect_labels(build_graph(node_of("{gpu: l40s, gpus: 4, sockets: 1, pcie_switches: 2}")), "X PIX NODE NODE\nPIX X NODE NODE\nNODE NODE X PIX\nNODE NODE PIX X");
-  expect_labels(build_graph(node_of("{gpu: l40s, gpus: 4, sockets: 2, pcie_switches: 0}")), "X PHB SYS SYS\nPHB X SYS SYS\nSYS SYS X PHB\nSYS SYS PHB X");
+  expect_labels(build_graph(node_of("{gpu: l40s, gpus: 4, sockets: 1, pcie_switches: 2}")),
+                "X PIX NODE NODE\nPIX X NODE NODE\nNODE NODE X PIX\nNODE NODE PIX X");
+  expect_labels(build_graph(node_of("{gpu: l40s, gpus: 4, sockets: 2, pcie_switches: 0}")),
+                "X PHB SYS SYS\nPHB X SYS SYS\nSYS SYS X PHB\nSYS SYS PHB X");
 }
 
 TEST(Graph, EveryWireHasBothDirections) {
@@ -95,10 +101,12 @@ TEST(Graph, EveryPartReachesEveryOther) {
     const Graph graph = build_graph(entry.node);
     for (int a = 0; a < int(graph.vertices.size()); ++a) {
       for (int b = 0; b < int(graph.vertices.size()); ++b) {
-        const bool nvswitch = graph.vertices[std::size_t(a)].kind == VertexKind::nvswitch || graph.vertices[std::size_t(b)].kind == VertexKind::nvswitch;
+        const bool nvswitch =
+            graph.vertices[std::size_t(a)].kind == VertexKind::nvswitch || graph.vertices[std::size_t(b)].kind == VertexKind::nvswitch;
         if (a == b || nvswitch) continue;
         const Path path = path_between(graph, a, b);
-        ASSERT_FALSE(path.edges.empty()) << entry.id << " " << graph.vertices[std::size_t(a)].name << " to " << graph.vertices[std::size_t(b)].name;
+        ASSERT_FALSE(path.edges.empty()) << entry.id << " " << graph.vertices[std::size_t(a)].name << " to "
+                                         << graph.vertices[std::size_t(b)].name;
         int at = a;
         for (int e : path.edges) {
           EXPECT_EQ(graph.edges[std::size_t(e)].from, at) << "a path is connected";
@@ -126,7 +134,8 @@ TEST(Graph, LinksSumTheirLatencyOnceASwitchOrNot) {
   const auto switched = node_type("hgx-a100-80");
   const auto direct = node_type("a100-4");
   const Graph a = build_graph(*switched), b = build_graph(*direct);
-  EXPECT_DOUBLE_EQ(path_between(a, a.find(VertexKind::gpu, 0), a.find(VertexKind::gpu, 5)).latency.si(), path_between(b, b.find(VertexKind::gpu, 0), b.find(VertexKind::gpu, 3)).latency.si());
+  EXPECT_DOUBLE_EQ(path_between(a, a.find(VertexKind::gpu, 0), a.find(VertexKind::gpu, 5)).latency.si(),
+                   path_between(b, b.find(VertexKind::gpu, 0), b.find(VertexKind::gpu, 3)).latency.si());
 }
 
 TEST(Graph, WithoutPeerAccessDataPassesTheReceiversMemory) {

@@ -16,14 +16,16 @@ NodeType node_of(const std::string& yaml) {
   return platform ? platform->node : NodeType{};
 }
 
-constexpr const char* kEightCards = "{gpu: l40s, gpus: 8, sockets: 2, pcie_switches: 4, socket_bandwidth: 9 GB/s, nics: {part: cx6-roce200, count: 2}}";
+constexpr const char* kEightCards =
+    "{gpu: l40s, gpus: 8, sockets: 2, pcie_switches: 4, socket_bandwidth: 9 GB/s, nics: {part: cx6-roce200, count: 2}}";
 
 TEST(Ring, OverNvswitchIsTheGpusLinkRate) {
   for (const char* id : {"hgx-a100-80", "hgx-h100", "hgx-b200", "dgx-2"}) {
     const auto node = node_type(id);
     const NodeLimits limits = limits_of(*node);
     EXPECT_TRUE(limits.ring_over_links);
-    EXPECT_DOUBLE_EQ(limits.ring.si(), node->link_bandwidth.si() * node->link_share) << id << ": each GPU's links carry one ring out and one in";
+    EXPECT_DOUBLE_EQ(limits.ring.si(), node->link_bandwidth.si() * node->link_share)
+        << id << ": each GPU's links carry one ring out and one in";
   }
 }
 
@@ -66,7 +68,8 @@ TEST(Ring, OverPcieIsBoundByWhatOneCrossingCarries) {
 
 TEST(Ring, ThroughHostMemoryLoadsAnUplinkTwice) {
   // Two cards below a switch, no peer access: 0 → 1 and 1 → 2 both climb the first uplink, 7 → 0 and 0 → 1 come down it.
-  const NodeType node = node_of("{gpu: rtx4090, gpus: 8, sockets: 2, pcie_switches: 4, socket_bandwidth: 90 GB/s, memory_bandwidth: 900 GB/s}");
+  const NodeType node =
+      node_of("{gpu: rtx4090, gpus: 8, sockets: 2, pcie_switches: 4, socket_bandwidth: 90 GB/s, memory_bandwidth: 900 GB/s}");
   EXPECT_DOUBLE_EQ(limits_of(node).ring.si(), node.uplink_bandwidth.si() / 2);
 }
 
@@ -115,7 +118,9 @@ TEST(Limits, MoreBandwidthNeverLowersALimit) {
   };
   for (const auto& entry : node_catalog()) {
     const NodeLimits before = limits_of(entry.node);
-    Bandwidth NodeType::* const rates[] = {&NodeType::link_bandwidth, &NodeType::pcie_bandwidth, &NodeType::pcie_line, &NodeType::uplink_bandwidth, &NodeType::socket_bandwidth, &NodeType::memory_bandwidth, &NodeType::host_link};
+    Bandwidth NodeType::*const rates[] = {&NodeType::link_bandwidth,   &NodeType::pcie_bandwidth,   &NodeType::pcie_line,
+                                          &NodeType::uplink_bandwidth, &NodeType::socket_bandwidth, &NodeType::memory_bandwidth,
+                                          &NodeType::host_link};
     for (const auto rate : rates) {
       NodeType more = entry.node;
       more.*rate = more.*rate * 1.7;
@@ -152,7 +157,8 @@ TEST(Limits, AnyOrderOfGpusOfASwitchedNodeGivesTheSameRing) {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
     std::vector<Path> hops;
     for (std::size_t i = 0; i < order.size(); ++i) {
-      hops.push_back(path_between(graph, graph.find(VertexKind::gpu, order[i]), graph.find(VertexKind::gpu, order[(i + 1) % order.size()])));
+      hops.push_back(
+          path_between(graph, graph.find(VertexKind::gpu, order[i]), graph.find(VertexKind::gpu, order[(i + 1) % order.size()])));
     }
     for (const auto rate : shared_rates(graph, hops, true)) EXPECT_DOUBLE_EQ(rate.si(), limits_of(*node).ring.si());
   }
@@ -185,7 +191,8 @@ TEST(SharedRates, AreMaxMinFair) {
             if (id >= 0 && graph.edges[std::size_t(other)].pool == id) pool += rates[g].si();
           }
         }
-        const bool full = load[std::size_t(e)] >= graph.edges[std::size_t(e)].capacity.si() * (1 - 1e-9) || (id >= 0 && pool >= graph.pools[std::size_t(id)].si() * (1 - 1e-9));
+        const bool full = load[std::size_t(e)] >= graph.edges[std::size_t(e)].capacity.si() * (1 - 1e-9) ||
+                          (id >= 0 && pool >= graph.pools[std::size_t(id)].si() * (1 - 1e-9));
         return full && rates[f].si() >= most * (1 - 1e-9);
       });
       EXPECT_TRUE(held) << "flow " << f;

@@ -106,7 +106,8 @@ std::vector<Bandwidth> shared_rates(const Graph& graph, std::span<const Path> fl
     std::vector<std::size_t> settled;
     for (std::size_t f = 0; f < flows.size(); ++f) {
       if (fixed[f]) continue;
-      const bool tight = std::any_of(uses[f].begin(), uses[f].end(), [&](const Use& use) { return free[use.resource] / load[use.resource] <= share * (1 + 1e-12); });
+      const bool tight = std::any_of(uses[f].begin(), uses[f].end(),
+                                     [&](const Use& use) { return free[use.resource] / load[use.resource] <= share * (1 + 1e-12); });
       if (tight) settled.push_back(f);
     }
     for (std::size_t f : settled) {

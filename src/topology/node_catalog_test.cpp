@@ -55,10 +55,15 @@ INSTANTIATE_TEST_SUITE_P(All, EveryNode, testing::ValuesIn(all_ids()), [](const 
 });
 
 TEST(NodeCatalog, HasWhatPeopleRent) {
-  for (const char* id : {"hgx-v100-16", "hgx-v100-32", "dgx-2", "hgx-a100-40", "hgx-a100-80", "a100-4", "hgx-a800", "hgx-h100", "hgx-h800", "hgx-h200", "hgx-b200", "hgx-b300", "gb200-nvl72",
-                         "gb300-nvl72", "dgx-1", "dgx-a100", "dgx-h100", "dgx-h200", "dgx-b200", "mi300x-8", "mi325x-8", "mi355x-8", "pcie-4x4090", "pcie-8x4090", "8x3090", "8xl40s", "8xa6000",
-                         "4xa100-pcie", "8xa100-pcie", "8xh100-pcie", "p3dn", "p4d", "p4d.24xlarge", "p4de", "p5", "p5en", "nd-a100-v4-40", "nd-a100-v4-80", "nd-h100-v5", "Standard_ND96isr_H100_v5",
-                         "a2-ultra", "a3-high", "a3-mega", "a3-ultra", "a4"}) {
+  for (const char* id : {"hgx-v100-16", "hgx-v100-32",   "dgx-2",         "hgx-a100-40", "hgx-a100-80",
+                         "a100-4",      "hgx-a800",      "hgx-h100",      "hgx-h800",    "hgx-h200",
+                         "hgx-b200",    "hgx-b300",      "gb200-nvl72",   "gb300-nvl72", "dgx-1",
+                         "dgx-a100",    "dgx-h100",      "dgx-h200",      "dgx-b200",    "mi300x-8",
+                         "mi325x-8",    "mi355x-8",      "pcie-4x4090",   "pcie-8x4090", "8x3090",
+                         "8xl40s",      "8xa6000",       "4xa100-pcie",   "8xa100-pcie", "8xh100-pcie",
+                         "p3dn",        "p4d",           "p4d.24xlarge",  "p4de",        "p5",
+                         "p5en",        "nd-a100-v4-40", "nd-a100-v4-80", "nd-h100-v5",  "Standard_ND96isr_H100_v5",
+                         "a2-ultra",    "a3-high",       "a3-mega",       "a3-ultra",    "a4"}) {
     const auto node = node_type(id);
     EXPECT_TRUE(node) << id;
   }

@@ -35,7 +35,9 @@ Bandwidth pcie_rate(int generation, int lanes, Notes* notes) {
   if (share <= 0) {
     const auto measured = Catalog::builtin().link("pcie5x16");
     share = measured && (*measured)->practical_fraction > 0 ? (*measured)->practical_fraction : constant("pcie-share");
-    if (notes) notes->emplace_back("node.pcie_bandwidth", fmt::format("copies reach {:.2f} of PCIe {} (measured on PCIe 5; none catalogued)", share, generation));
+    if (notes)
+      notes->emplace_back("node.pcie_bandwidth",
+                          fmt::format("copies reach {:.2f} of PCIe {} (measured on PCIe 5; none catalogued)", share, generation));
   }
   return (*link)->line * share * (double(lanes) / 16);
 }
@@ -76,13 +78,16 @@ Result<void> read_slots(const io::Value& value, NodeType& node, Notes& notes) {
   node.pcie_line = pcie_line(used, lanes);
   node.pcie_bandwidth = rate ? *rate : pcie_rate(used, lanes, &notes);
   if (rate && *rate > node.pcie_line) {
-    return bad_input(where_of(value, "pcie_bandwidth"), fmt::format("pcie_bandwidth: {} over PCIe {} x{}, whose line rate is {}", to_text(*rate), used, lanes, to_text(node.pcie_line)),
-                     "bandwidth counts one direction");
+    return bad_input(
+        where_of(value, "pcie_bandwidth"),
+        fmt::format("pcie_bandwidth: {} over PCIe {} x{}, whose line rate is {}", to_text(*rate), used, lanes, to_text(node.pcie_line)),
+        "bandwidth counts one direction");
   }
   TRUNKLINE_ASSIGN(uplink, positive_rate(value, "uplink_bandwidth"));
   node.uplink_bandwidth = uplink ? *uplink : rate ? *rate : pcie_rate(node.pcie_generation, 16, nullptr);
   if (!rate) {
-    notes.emplace_back("node.pcie_bandwidth", fmt::format("{} one direction: what copies reach over PCIe {} x{} (catalogue)", to_text(node.pcie_bandwidth), used, lanes));
+    notes.emplace_back("node.pcie_bandwidth", fmt::format("{} one direction: what copies reach over PCIe {} x{} (catalogue)",
+                                                          to_text(node.pcie_bandwidth), used, lanes));
   }
   return {};
 }
@@ -97,7 +102,8 @@ Result<void> read_sockets(const io::Value& value, NodeType& node, Notes& notes) 
   const int era = std::clamp(node.pcie_generation, 3, 5);
   node.socket_bandwidth = socket ? *socket : gbyte_per_s(constant(fmt::format("socket-link-pcie{}", era)));
   if (!socket && node.sockets > 1) {
-    notes.emplace_back("node.socket_bandwidth", fmt::format("{} one direction (what NCCL plans for servers of PCIe {})", to_text(node.socket_bandwidth), era));
+    notes.emplace_back("node.socket_bandwidth",
+                       fmt::format("{} one direction (what NCCL plans for servers of PCIe {})", to_text(node.socket_bandwidth), era));
   }
   TRUNKLINE_ASSIGN(memory, positive_rate(value, "memory_bandwidth"));
   node.memory_bandwidth = memory ? *memory : gbyte_per_s(constant(fmt::format("host-memory-pcie{}", era)));
@@ -137,10 +143,12 @@ void take_from_nearest(Nics& nics, bool efficiency_given, Notes& notes) {
   if (like) nics.latency = latency_of_nic(*like);
   if (efficiency_given) return;
   nics.efficiency = like ? like->efficiency : constant("nic-share");
-  notes.emplace_back("node.nics.efficiency", fmt::format("{} (catalogue, {}: the nearest {} card)", significant(nics.efficiency), like ? like->name : "none of the kind", name_of(nics.kind)));
+  notes.emplace_back("node.nics.efficiency", fmt::format("{} (catalogue, {}: the nearest {} card)", significant(nics.efficiency),
+                                                         like ? like->name : "none of the kind", name_of(nics.kind)));
 }
 
-Result<void> read_nic_part(const io::Value& block, const Where& where, NodeType& node, Notes& notes, int& slot_generation, int& slot_lanes) {
+Result<void> read_nic_part(const io::Value& block, const Where& where, NodeType& node, Notes& notes, int& slot_generation,
+                           int& slot_lanes) {
   Nics& nics = node.nics;
   if (const auto part = io::get_text(block, "part")) {
     const auto found = Catalog::builtin().nic(*part);
@@ -154,17 +162,20 @@ Result<void> read_nic_part(const io::Value& block, const Where& where, NodeType&
     if (nic.pcie_generation > 0) slot_generation = nic.pcie_generation;
     if (nic.pcie_lanes > 0) slot_lanes = nic.pcie_lanes;
     if (nics.efficiency > 0 && !block.find("efficiency")) {
-      notes.emplace_back("node.nics.efficiency", fmt::format("{} (catalogue, {})", significant(nics.efficiency), nic.name.empty() ? nic.id : nic.name));
+      notes.emplace_back("node.nics.efficiency",
+                         fmt::format("{} (catalogue, {})", significant(nics.efficiency), nic.name.empty() ? nic.id : nic.name));
     }
   }
   if (const auto kind = io::get_text(block, "kind")) nics.kind = *nic_kind_from(*kind);
   TRUNKLINE_ASSIGN(rate, positive_rate(block, "rate"));
   if (rate) nics.rate = *rate;
   if (nics.rate.si() <= 0) {
-    return bad_input(where, "nics: neither a catalogued `part` nor a `rate` is given", "write part: cx7-ndr, or kind: infiniband and rate: 400 Gb/s");
+    return bad_input(where, "nics: neither a catalogued `part` nor a `rate` is given",
+                     "write part: cx7-ndr, or kind: infiniband and rate: 400 Gb/s");
   }
   if (const auto efficiency = io::get_number(block, "efficiency")) {
-    if (*efficiency <= 0) return bad_input(where_of(block, "efficiency"), "efficiency: 0 would carry nothing", "expected a share above 0 and at most 1");
+    if (*efficiency <= 0)
+      return bad_input(where_of(block, "efficiency"), "efficiency: 0 would carry nothing", "expected a share above 0 and at most 1");
     nics.efficiency = *efficiency;
   }
   if (nics.part.empty() || nics.efficiency <= 0) take_from_nearest(nics, nics.efficiency > 0, notes);
@@ -184,7 +195,8 @@ Result<void> read_nics(const io::Value& value, NodeType& node, Notes& notes) {
   if (const auto near = io::get_text(*block, "near")) {
     node.nics.near = *near == "socket" ? NicPlace::socket : NicPlace::pcie_switch;
     if (node.nics.near == NicPlace::pcie_switch && node.pcie_switches == 0) {
-      return bad_input(where_of(*block, "near"), "nics: near a pcie_switch, but the node has none", "write near: socket, or pcie_switches: 4 beside it");
+      return bad_input(where_of(*block, "near"), "nics: near a pcie_switch, but the node has none",
+                       "write near: socket, or pcie_switches: 4 beside it");
     }
   } else {
     notes.emplace_back("node.nics.near", name_of(node.nics.near) + " (not stated)");
@@ -195,11 +207,13 @@ Result<void> read_nics(const io::Value& value, NodeType& node, Notes& notes) {
 
 Result<void> check_counts(const io::Value& value, const NodeType& node) {
   if (node.pcie_switches > node.gpus + node.nics.count) {
-    return bad_input(where_of(value, "pcie_switches"), fmt::format("pcie_switches: {} switches for {} GPUs and {} NICs", node.pcie_switches, node.gpus, node.nics.count),
+    return bad_input(where_of(value, "pcie_switches"),
+                     fmt::format("pcie_switches: {} switches for {} GPUs and {} NICs", node.pcie_switches, node.gpus, node.nics.count),
                      "a switch without a GPU or NIC below it can be left out");
   }
   if (node.host_link.si() > 0 && node.pcie_switches > 0) {
-    return bad_input(where_of(value, "host_link"), "host_link: GPUs on their own link to the host do not sit below PCIe switches", "leave out host_link or pcie_switches");
+    return bad_input(where_of(value, "host_link"), "host_link: GPUs on their own link to the host do not sit below PCIe switches",
+                     "leave out host_link or pcie_switches");
   }
   return {};
 }
@@ -208,7 +222,8 @@ Result<void> check_counts(const io::Value& value, const NodeType& node) {
 
 Result<std::optional<Bandwidth>> positive_rate(const io::Value& map, std::string_view key) {
   const auto rate = io::get_bandwidth(map, key);
-  if (rate && rate->si() <= 0) return bad_input(where_of(map, key), fmt::format("{}: a rate of zero", key), "leave the key out if there is no such part");
+  if (rate && rate->si() <= 0)
+    return bad_input(where_of(map, key), fmt::format("{}: a rate of zero", key), "leave the key out if there is no such part");
   return rate;
 }
 
@@ -216,7 +231,9 @@ Result<Disk> disk_from(const io::Value& value) {
   Disk disk;
   TRUNKLINE_ASSIGN(write, positive_rate(value, "write"));
   TRUNKLINE_ASSIGN(read, positive_rate(value, "read"));
-  if (!write && !read) return bad_input(value.where(), "local_disk: neither `read` nor `write` is given", "such as {read: 9 GB/s, write: 8 GB/s, capacity: 28 TB}");
+  if (!write && !read)
+    return bad_input(value.where(), "local_disk: neither `read` nor `write` is given",
+                     "such as {read: 9 GB/s, write: 8 GB/s, capacity: 28 TB}");
   disk.write = write ? *write : *read;
   disk.read = read ? *read : *write;
   disk.capacity = io::get_bytes(value, "capacity").value_or(Bytes{});
@@ -255,7 +272,8 @@ Result<NodeType> node_from(const io::Value& value, Notes& notes) {
 
 Result<io::Value> merged(io::Value base, const io::Value& change) {
   for (const auto& [key, value] : change.fields()) {
-    if (key.empty() || key.find('.') != std::string::npos) return bad_input(value.where(), fmt::format("unknown key \"{}\"", key.substr(0, 60)));
+    if (key.empty() || key.find('.') != std::string::npos)
+      return bad_input(value.where(), fmt::format("unknown key \"{}\"", key.substr(0, 60)));
     const io::Value* old = base.find(key);
     if (old && old->is_map() && value.is_map()) {
       TRUNKLINE_ASSIGN(inner, merged(*old, value));

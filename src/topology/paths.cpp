@@ -10,33 +10,36 @@ namespace {
 // Data passes through switches and sockets; everything else is an end.
 bool passes(VertexKind kind) { return kind == VertexKind::pcie_switch || kind == VertexKind::socket; }
 
-// The fewest-edge route from `from` to `to` over everything but GPU links; a NIC is passed only on the way to or from the
-// fabric. Empty where there is none.
-std::vector<int> route(const Graph& graph, int from, int to) {
-  const std::size_t n = graph.vertices.size();
+// Breadth-first over everything but GPU links, until `to` is reached (-1: everywhere): the edge by which each vertex is
+// reached first, -1 where it is not. A NIC is passed only on the way to or from the fabric.
+std::vector<int> flood(const Graph& graph, int from, int to) {
   const auto kind_of = [&](int v) { return graph.vertices[std::size_t(v)].kind; };
-  const bool network = kind_of(from) == VertexKind::fabric || kind_of(to) == VertexKind::fabric;
-  std::vector<int> arrived(n, -1);
+  const bool network = kind_of(from) == VertexKind::fabric || (to >= 0 && kind_of(to) == VertexKind::fabric);
+  std::vector<int> arrived(graph.vertices.size(), -1);
   std::vector<int> queue{from};
-  std::vector<bool> seen(n, false);
-  seen[std::size_t(from)] = true;
-  for (std::size_t head = 0; head < queue.size() && !seen[std::size_t(to)]; ++head) {
+  for (std::size_t head = 0; head < queue.size() && (to < 0 || arrived[std::size_t(to)] < 0); ++head) {
     const int v = queue[head];
     if (v != from && !passes(kind_of(v)) && !(network && kind_of(v) == VertexKind::nic)) continue;
     for (int e : graph.out[std::size_t(v)]) {
       const Edge& edge = graph.edges[std::size_t(e)];
-      if (edge.kind == EdgeKind::link || seen[std::size_t(edge.to)]) continue;
-      seen[std::size_t(edge.to)] = true;
+      if (edge.kind == EdgeKind::link || edge.to == from || arrived[std::size_t(edge.to)] >= 0) continue;
       arrived[std::size_t(edge.to)] = e;
       queue.push_back(edge.to);
     }
   }
+  return arrived;
+}
+
+// The edges from `from` to `to` after a flood; empty where there is no way.
+std::vector<int> trace(const Graph& graph, const std::vector<int>& arrived, int from, int to) {
   std::vector<int> edges;
-  if (!seen[std::size_t(to)]) return edges;
+  if (arrived[std::size_t(to)] < 0) return edges;
   for (int v = to; v != from; v = graph.edges[std::size_t(edges.back())].from) edges.push_back(arrived[std::size_t(v)]);
   std::reverse(edges.begin(), edges.end());
   return edges;
 }
+
+std::vector<int> route(const Graph& graph, int from, int to) { return trace(graph, flood(graph, from, to), from, to); }
 
 // One edge between two joined GPUs, or two through the NVSwitch; empty where they share none.
 std::vector<int> link_route(const Graph& graph, int from, int to) {
@@ -52,6 +55,8 @@ std::vector<int> link_route(const Graph& graph, int from, int to) {
   return {};
 }
 
+// Two switches of one socket hang off different host bridges (NODE), cards directly on a socket off one (PHB): so the
+// captured machines print it.
 PathKind kind_of(const Graph& graph, const std::vector<int>& edges) {
   int switches = 0;
   bool socket = false, between = false, network = false, link = false;
@@ -82,7 +87,8 @@ void measure(const Graph& graph, Path& path) {
     if (edge.kind == EdgeKind::link) path.links = std::min(path.links, edge.links);
     double capacity = edge.capacity.si() / double(std::count(path.edges.begin(), path.edges.end(), e));
     if (edge.pool >= 0) {
-      const auto uses = std::count_if(path.edges.begin(), path.edges.end(), [&](int other) { return graph.edges[std::size_t(other)].pool == edge.pool; });
+      const auto uses =
+          std::count_if(path.edges.begin(), path.edges.end(), [&](int other) { return graph.edges[std::size_t(other)].pool == edge.pool; });
       capacity = std::min(capacity, graph.pools[std::size_t(edge.pool)].si() / double(uses));
     }
     if (capacity < narrowest) {
@@ -134,17 +140,18 @@ std::string label(const Graph& graph, const Path& path) {
 }
 
 std::vector<int> nearest(const Graph& graph, int from, VertexKind kind) {
+  const auto arrived = flood(graph, from, -1);
   std::vector<int> found;
-  Seconds best = seconds(std::numeric_limits<double>::infinity());
-  for (int i = 0; i < graph.count(kind); ++i) {
-    const int v = graph.find(kind, i);
-    const Path path = path_between(graph, from, v);
-    if (path.edges.empty()) continue;
-    if (path.latency.si() < best.si() * (1 - 1e-9)) {
-      best = path.latency;
+  double best = std::numeric_limits<double>::infinity();
+  for (int v = 0; v < int(graph.vertices.size()); ++v) {
+    if (graph.vertices[std::size_t(v)].kind != kind || arrived[std::size_t(v)] < 0) continue;
+    double latency = 0;
+    for (int e : trace(graph, arrived, from, v)) latency += graph.edges[std::size_t(e)].latency.si();
+    if (latency < best * (1 - 1e-9)) {
+      best = latency;
       found.clear();
     }
-    if (path.latency.si() <= best.si() * (1 + 1e-9)) found.push_back(v);
+    if (latency <= best * (1 + 1e-9)) found.push_back(v);
   }
   return found;
 }

@@ -50,8 +50,9 @@ Result<NodeType> changed_type(const io::Value& block, const std::string& type, N
   TRUNKLINE_ASSIGN(base, node_type((*spelt)->id));
   const auto gpus = io::get_integer(block, "gpus");
   if (gpus && *gpus > base.gpus) {
-    return bad_input(where_of(block, "gpus"), fmt::format("gpus: {} asked of {}, which has {}", *gpus, base.id, base.gpus),
-                     fmt::format("write count: {} nodes of {}, or spell the node out from its gpu", (*gpus + base.gpus - 1) / base.gpus, base.gpus));
+    return bad_input(
+        where_of(block, "gpus"), fmt::format("gpus: {} asked of {}, which has {}", *gpus, base.id, base.gpus),
+        fmt::format("write count: {} nodes of {}, or spell the node out from its gpu", (*gpus + base.gpus - 1) / base.gpus, base.gpus));
   }
   TRUNKLINE_ASSIGN(whole, merged((*spelt)->value, changes));
   Notes own;
@@ -100,20 +101,26 @@ Result<void> read_clos(const io::Value& block, Platform& platform) {
     fabric.oversubscription = io::get_number(*clos, "oversubscription").value_or(1);
     fabric.rail_optimised = io::get_bool(*clos, "rail_optimised").value_or(false);
   }
-  if (ports) fabric.ports = int(*ports);
-  else platform.assumed.emplace_back("fabric.topology.ports", fmt::format("{} a switch (not stated)", fabric.ports));
-  if (!map || !clos->find("oversubscription")) platform.assumed.emplace_back("fabric.topology.oversubscription", "1, non-blocking (not stated)");
+  if (ports)
+    fabric.ports = int(*ports);
+  else
+    platform.assumed.emplace_back("fabric.topology.ports", fmt::format("{} a switch (not stated)", fabric.ports));
+  if (!map || !clos->find("oversubscription"))
+    platform.assumed.emplace_back("fabric.topology.oversubscription", "1, non-blocking (not stated)");
   if (tiers) {
     fabric.tiers = int(*tiers);
     if (clos_capacity(fabric) < cards) {
-      return bad_input(where_of(*clos, "clos"), fmt::format("fabric: {} tier{} of {}-port switches carry {:.0f} cards, {} nodes have {:.0f}", fabric.tiers, fabric.tiers == 1 ? "" : "s", fabric.ports, clos_capacity(fabric), platform.nodes, cards),
+      return bad_input(where_of(*clos, "clos"),
+                       fmt::format("fabric: {} tier{} of {}-port switches carry {:.0f} cards, {} nodes have {:.0f}", fabric.tiers,
+                                   fabric.tiers == 1 ? "" : "s", fabric.ports, clos_capacity(fabric), platform.nodes, cards),
                        "write more tiers, more ports or fewer nodes");
     }
     return {};
   }
   fabric.tiers = 1;
   while (fabric.tiers < 3 && clos_capacity(fabric) < cards) ++fabric.tiers;
-  platform.assumed.emplace_back("fabric.topology.clos", fmt::format("{} tier{}: the fewest of {}-port switches that carry {:.0f} cards", fabric.tiers, fabric.tiers == 1 ? "" : "s", fabric.ports, cards));
+  platform.assumed.emplace_back("fabric.topology.clos", fmt::format("{} tier{}: the fewest of {}-port switches that carry {:.0f} cards",
+                                                                    fabric.tiers, fabric.tiers == 1 ? "" : "s", fabric.ports, cards));
   return {};
 }
 
@@ -122,14 +129,17 @@ Result<void> read_fabric(const io::Value& root, const io::Value& node_block, Pla
   NodeType& node = platform.node;
   Fabric& fabric = platform.fabric;
   const bool stated = block && block->is_map();
+  fabric.kind = node.nics.kind;
   if (platform.nodes > 1 && node.nics.count == 0) {
-    return bad_input(where_of(node_block, "nics"), fmt::format("nics: none, but {} nodes must reach each other", platform.nodes), "write nics: {part: cx7-ndr, count: 8}, or count: 1");
+    return bad_input(where_of(node_block, "nics"), fmt::format("nics: none, but {} nodes must reach each other", platform.nodes),
+                     "write nics: {part: cx7-ndr, count: 8}, or count: 1");
   }
   if (stated) {
     const auto kind_word = io::get_text(*block, "kind");
     const auto kind = kind_word ? nic_kind_from(*kind_word) : std::nullopt;
     TRUNKLINE_ASSIGN(rate, positive_rate(*block, "rate"));
     const io::Value* nics = node_block.find("nics");
+    fabric.kind = kind.value_or(node.nics.kind);
     apply_fabric(node, kind, rate, nics && nics->is_map() && nics->find("efficiency"), platform.assumed);
     fabric.routing = routing_from(io::get_text(*block, "routing").value_or("ideal")).value_or(Routing::ideal);
     fabric.placement = placement_from(io::get_text(*block, "placement").value_or("packed")).value_or(Placement::packed);
@@ -137,11 +147,11 @@ Result<void> read_fabric(const io::Value& root, const io::Value& node_block, Pla
     if (!block->find("routing")) platform.assumed.emplace_back("fabric.routing", "ideal: traffic spread evenly (not stated)");
     if (!block->find("placement")) platform.assumed.emplace_back("fabric.placement", "packed: a job's nodes stand together (not stated)");
   } else if (platform.nodes > 1) {
-    platform.assumed.emplace_back("fabric", fmt::format("non-blocking {} of {:.0f} Gb/s a card, spread evenly (not stated)", name_of(node.nics.kind), as_gbit_per_s(node.nics.rate)));
+    platform.assumed.emplace_back("fabric", fmt::format("non-blocking {} of {:.0f} Gb/s a card, spread evenly (not stated)",
+                                                        name_of(node.nics.kind), as_gbit_per_s(node.nics.rate)));
     TRUNKLINE_TRY(read_clos(io::Value::null(nullptr, 0), platform));
   }
   fabric.present = stated || platform.nodes > 1;
-  fabric.kind = node.nics.kind;
   return {};
 }
 
@@ -152,9 +162,13 @@ Result<void> read_ingest(const io::Value& root, Platform& platform) {
   TRUNKLINE_ASSIGN(line, positive_rate(*block, "line"));
   ingest.line = line.value_or(Bandwidth{});
   const auto efficiency = io::get_number(*block, "efficiency");
-  if (efficiency && *efficiency <= 0) return bad_input(where_of(*block, "efficiency"), "efficiency: 0 would carry nothing", "expected a share above 0 and at most 1");
-  if (efficiency) ingest.efficiency = *efficiency;
-  else platform.assumed.emplace_back("ingest.efficiency", fmt::format("{} (header share of full Ethernet frames: 1448 of 1538 bytes)", significant(ingest.efficiency)));
+  if (efficiency && *efficiency <= 0)
+    return bad_input(where_of(*block, "efficiency"), "efficiency: 0 would carry nothing", "expected a share above 0 and at most 1");
+  if (efficiency)
+    ingest.efficiency = *efficiency;
+  else
+    platform.assumed.emplace_back(
+        "ingest.efficiency", fmt::format("{} (header share of full Ethernet frames: 1448 of 1538 bytes)", significant(ingest.efficiency)));
   platform.ingest = ingest;
   return {};
 }
@@ -163,7 +177,9 @@ Result<void> read_ingest(const io::Value& root, Platform& platform) {
 Result<Money> price_per_gb_month(const io::Value& value) {
   const std::string_view text = trim(value.text());
   const auto cut = text.find("/GB/month");
-  const auto wrong = [&](std::string hint) { return bad_input(value.where(), fmt::format("price: found {}, expected such as 0.5 CNY/GB/month", value.describe()), std::move(hint)); };
+  const auto wrong = [&](std::string hint) {
+    return bad_input(value.where(), fmt::format("price: found {}, expected such as 0.5 CNY/GB/month", value.describe()), std::move(hint));
+  };
   if (cut == std::string_view::npos || cut + 9 != text.size()) return wrong("an amount, a currency, then /GB/month");
   auto money = parse_money(text.substr(0, cut));
   if (!money) return wrong(money.error().hint);
@@ -174,8 +190,10 @@ Result<void> read_volume(const io::Value& block, Platform& platform) {
   Volume volume;
   TRUNKLINE_ASSIGN(write, positive_rate(block, "write"));
   TRUNKLINE_ASSIGN(read, positive_rate(block, "read"));
-  if (!write && !read) return bad_input(block.where(), "storage.volume: neither `read` nor `write` is given", "such as {read: 8 GB/s, write: 8 GB/s}");
-  if (!write || !read) platform.assumed.emplace_back(write ? "storage.volume.read" : "storage.volume.write", "the same as the other direction (not stated)");
+  if (!write && !read)
+    return bad_input(block.where(), "storage.volume: neither `read` nor `write` is given", "such as {read: 8 GB/s, write: 8 GB/s}");
+  if (!write || !read)
+    platform.assumed.emplace_back(write ? "storage.volume.read" : "storage.volume.write", "the same as the other direction (not stated)");
   volume.write = write ? *write : *read;
   volume.read = read ? *read : *write;
   volume.iops = io::get_number(block, "iops").value_or(0);
@@ -228,7 +246,8 @@ Result<Platform> platform_from(const io::Value& value) {
   TRUNKLINE_TRY(read_ingest(value, platform));
   TRUNKLINE_TRY(read_storage(value, platform));
   read_money_and_time(value, platform);
-  platform.name = io::get_text(value, "name").value_or(fmt::format("{}x {}", platform.nodes, platform.node.id.empty() ? platform.node.name : platform.node.id));
+  platform.name = io::get_text(value, "name")
+                      .value_or(fmt::format("{}x {}", platform.nodes, platform.node.id.empty() ? platform.node.name : platform.node.id));
   return platform;
 }
 

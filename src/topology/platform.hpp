@@ -30,8 +30,8 @@ struct Nics {
   Bandwidth rate;         // of one, one direction, line rate
   double efficiency = 0;  // share of the line rate that large RDMA messages reach
   NicPlace near = NicPlace::pcie_switch;
-  Seconds latency;        // of one adapter
-  Bandwidth slot;         // what the PCIe slot of one NIC carries, one direction
+  Seconds latency;  // of one adapter
+  Bandwidth slot;   // what the PCIe slot of one NIC carries, one direction
 };
 
 // NVLinks (or xGMI links) between two GPUs of a node without a switch.
@@ -47,7 +47,7 @@ struct Disk {
 };
 
 struct NodeType {
-  std::string id;              // the catalogued type it is or was derived from; empty = spelt out
+  std::string id;  // the catalogued type it is or was derived from; empty = spelt out
   std::string name;
   catalog::Gpu gpu;
   int gpus = 8;
@@ -60,7 +60,7 @@ struct NodeType {
   std::vector<MeshLink> mesh;  // nvlink_mesh, nvlink_bridge, xgmi: who is joined to whom; empty with a switch
   int link_domain = 0;         // GPUs that reach each other over NVLink; larger than `gpus` for NVL72
   int sockets = 2;
-  int pcie_switches = 0;       // 0: GPUs hang directly off the sockets
+  int pcie_switches = 0;  // 0: GPUs hang directly off the sockets
   int pcie_generation = 4;
   Bandwidth pcie_bandwidth;    // one GPU's slot, one direction, what copies reach
   Bandwidth pcie_line;         // its line rate
@@ -119,13 +119,13 @@ struct Platform {
   std::optional<Volume> volume;
   std::optional<Price> price;
   Reliability reliability;
-  std::string measured;              // result file of what was measured there
+  std::string measured;                                      // result file of what was measured there
   std::vector<std::pair<std::string, std::string>> assumed;  // what the file left open and what was taken, in words
 
   int gpus() const { return node.gpus * nodes; }
 };
 
-std::string name_of(GpuLinks links);      // as written in a platform file
+std::string name_of(GpuLinks links);  // as written in a platform file
 std::string name_of(NicPlace place);
 std::string name_of(Routing routing);
 std::string name_of(Placement placement);
@@ -149,12 +149,12 @@ const std::vector<NodeEntry>& node_catalog();
 // Throughput and latency limits of a node, read off its graph (graph.hpp) by counting the load on every edge. All are
 // rates that real transfers reach (the parts' practical shares are applied), not line rates.
 struct NodeLimits {
-  Bandwidth gpu_to_gpu;         // a copy between the slowest pair, one pair alone
-  Bandwidth ring;               // per GPU, one direction, when all GPUs of the node pass data round their rings, as collective kernels do
-  bool ring_over_links = false; // that ring runs over NVLink/xGMI, not PCIe
-  Bandwidth nic_to_gpu;         // one GPU to its nearest NIC, NIC rate and PCIe path considered (the worst GPU)
-  Bandwidth node_to_network;    // all NICs together as the GPUs can use them at once
-  Bandwidth host_to_gpu;        // all GPUs at once, per GPU
+  Bandwidth gpu_to_gpu;          // a copy between the slowest pair, one pair alone
+  Bandwidth ring;                // per GPU, one direction, when all GPUs of the node pass data round their rings, as collective kernels do
+  bool ring_over_links = false;  // that ring runs over NVLink/xGMI, not PCIe
+  Bandwidth nic_to_gpu;          // one GPU to its nearest NIC, NIC rate and PCIe path considered (the worst GPU)
+  Bandwidth node_to_network;     // all NICs together as the GPUs can use them at once
+  Bandwidth host_to_gpu;         // all GPUs at once, per GPU
   bool nic_across_socket = false;
 };
 NodeLimits limits_of(const NodeType& node);

@@ -54,17 +54,16 @@ const ObjectSpec& gpu_links_spec() {
 }
 
 const ObjectSpec& nics_spec() {
-  static const ObjectSpec spec{
-      "platform.node.nics",
-      "the network cards of one node that training traffic uses",
-      {
-          text("part", "catalogued card, such as cx7-ndr"),
-          whole("count", "cards (ports) in one node", 0, 128),
-          choice("near", "where a card is attached", {"pcie_switch", "socket"}),
-          choice("kind", "what the card speaks; default: the part's", nic_kinds()),
-          of(FieldType::bandwidth, "rate", "line rate of one card, one direction; default: the part's"),
-          number("efficiency", "share of the line rate that large RDMA messages reach; default: the part's", 0, 1),
-      }};
+  static const ObjectSpec spec{"platform.node.nics",
+                               "the network cards of one node that training traffic uses",
+                               {
+                                   text("part", "catalogued card, such as cx7-ndr"),
+                                   whole("count", "cards (ports) in one node", 0, 64),
+                                   choice("near", "where a card is attached", {"pcie_switch", "socket"}),
+                                   choice("kind", "what the card speaks; default: the part's", nic_kinds()),
+                                   of(FieldType::bandwidth, "rate", "line rate of one card, one direction; default: the part's"),
+                                   number("efficiency", "share of the line rate that large RDMA messages reach; default: the part's", 0, 1),
+                               }};
   return spec;
 }
 
@@ -83,7 +82,7 @@ const ObjectSpec& disk_spec() {
 std::vector<FieldSpec> node_fields() {
   return {
       text("gpu", "catalogued GPU, such as a100-sxm-80"),
-      whole("gpus", "GPUs of one node", 1, 128),
+      whole("gpus", "GPUs of one node", 1, 72),
       object("gpu_links", "NVLink, NVSwitch, bridges or none", gpu_links_spec(), {"none"}),
       whole("sockets", "CPU sockets", 1, 8),
       whole("pcie_switches", "PCIe switches between GPUs and sockets; 0 = GPUs directly on the sockets", 0, 64),
@@ -123,15 +122,16 @@ const ObjectSpec& clos_spec() {
 }
 
 const ObjectSpec& fabric_spec() {
-  static const ObjectSpec spec{"platform.fabric",
-                               "the network between the nodes",
-                               {
-                                   choice("kind", "what the cards speak; overrides the node type's", nic_kinds()),
-                                   of(FieldType::bandwidth, "rate", "of one card, one direction; overrides the node type's"),
-                                   object("topology", "the switches between the nodes", clos_spec()),
-                                   choice("routing", "how traffic is spread over equal paths", {"ideal", "ecmp", "pinned", "flowlet", "spray", "adaptive"}),
-                                   choice("placement", "where in the fabric the nodes of one job stand", {"packed", "scattered", "fragmented"}),
-                               }};
+  static const ObjectSpec spec{
+      "platform.fabric",
+      "the network between the nodes",
+      {
+          choice("kind", "what the cards speak; overrides the node type's", nic_kinds()),
+          of(FieldType::bandwidth, "rate", "of one card, one direction; overrides the node type's"),
+          object("topology", "the switches between the nodes", clos_spec()),
+          choice("routing", "how traffic is spread over equal paths", {"ideal", "ecmp", "pinned", "flowlet", "spray", "adaptive"}),
+          choice("placement", "where in the fabric the nodes of one job stand", {"packed", "scattered", "fragmented"}),
+      }};
   return spec;
 }
 
@@ -172,7 +172,11 @@ const ObjectSpec& price_spec() {
                                "what the machines cost",
                                {
                                    {.name = "amount", .type = FieldType::money, .doc = "in one currency", .required = true},
-                                   {.name = "per", .type = FieldType::choice, .doc = "what the amount buys, gpu-hour or node-hour", .required = true, .choices = {"gpu-hour", "node-hour"}},
+                                   {.name = "per",
+                                    .type = FieldType::choice,
+                                    .doc = "what the amount buys, gpu-hour or node-hour",
+                                    .required = true,
+                                    .choices = {"gpu-hour", "node-hour"}},
                                }};
   return spec;
 }
@@ -190,18 +194,19 @@ const ObjectSpec& reliability_spec() {
 }  // namespace
 
 const ObjectSpec& platform_spec() {
-  static const ObjectSpec spec{"platform",
-                               "machines that one can rent or build: nodes, fabric, ingest, storage, price",
-                               {
-                                   text("name", "shown in tables"),
-                                   {.name = "node", .type = FieldType::object, .doc = node_spec().doc, .required = true, .object = &node_spec()},
-                                   object("fabric", "the network between the nodes", fabric_spec()),
-                                   object("ingest", "the line over which a dataset arrives", ingest_spec()),
-                                   object("storage", "where datasets and checkpoints live", storage_spec()),
-                                   object("price", "what the machines cost", price_spec()),
-                                   object("reliability", "failures and restarts", reliability_spec()),
-                                   text("measured", "result file of what was measured there; overrides what is catalogued"),
-                               }};
+  static const ObjectSpec spec{
+      "platform",
+      "machines that one can rent or build: nodes, fabric, ingest, storage, price",
+      {
+          text("name", "shown in tables"),
+          {.name = "node", .type = FieldType::object, .doc = node_spec().doc, .required = true, .object = &node_spec()},
+          object("fabric", "the network between the nodes", fabric_spec()),
+          object("ingest", "the line over which a dataset arrives", ingest_spec()),
+          object("storage", "where datasets and checkpoints live", storage_spec()),
+          object("price", "what the machines cost", price_spec()),
+          object("reliability", "failures and restarts", reliability_spec()),
+          text("measured", "result file of what was measured there; overrides what is catalogued"),
+      }};
   return spec;
 }
 
@@ -209,8 +214,8 @@ const ObjectSpec& node_entry_spec() {
   static const ObjectSpec spec = [] {
     ObjectSpec s{"node type", "one ready-made node of the catalogue", node_fields()};
     for (FieldSpec field : {text("name", "shown in tables", true), of(FieldType::list, "aliases", "other names that mean the same node"),
-                            text("like", "another id; what is not said here is as there"), text("source", "who says so"), confidence_field(),
-                            text("notes", "what a reader should know")}) {
+                            text("like", "another id; what is not said here is as there"), text("source", "who says so"),
+                            confidence_field(), text("notes", "what a reader should know")}) {
       s.fields.push_back(std::move(field));
     }
     return s;

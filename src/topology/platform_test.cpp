@@ -20,7 +20,8 @@ Platform must(const std::string& yaml) {
 }
 
 bool says(const Platform& platform, const std::string& key, const std::string& word) {
-  return std::any_of(platform.assumed.begin(), platform.assumed.end(), [&](const auto& note) { return note.first == key && note.second.find(word) != std::string::npos; });
+  return std::any_of(platform.assumed.begin(), platform.assumed.end(),
+                     [&](const auto& note) { return note.first == key && note.second.find(word) != std::string::npos; });
 }
 
 constexpr const char* kFull = R"(
@@ -128,9 +129,9 @@ TEST(Platform, WhatTheFileLeavesOpenIsSaid) {
 }
 
 TEST(Platform, TheFewestTiersThatCarryTheNodesAreTaken) {
-  EXPECT_EQ(must("node: {type: hgx-h100, count: 8}").fabric.tiers, 1);      // 64 cards
-  EXPECT_EQ(must("node: {type: hgx-h100, count: 9}").fabric.tiers, 2);      // 72
-  EXPECT_EQ(must("node: {type: hgx-h100, count: 256}").fabric.tiers, 2);    // 2,048 = 64²/2
+  EXPECT_EQ(must("node: {type: hgx-h100, count: 8}").fabric.tiers, 1);    // 64 cards
+  EXPECT_EQ(must("node: {type: hgx-h100, count: 9}").fabric.tiers, 2);    // 72
+  EXPECT_EQ(must("node: {type: hgx-h100, count: 256}").fabric.tiers, 2);  // 2,048 = 64²/2
   EXPECT_EQ(must("node: {type: hgx-h100, count: 257}").fabric.tiers, 3);
 }
 
@@ -172,41 +173,62 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"misspelt key", "node:\n  type: hgx-h100\n  nic: {count: 4}\n", 3, "unknown key \"nic\"", "nics"},
         Mistake{"misspelt key at the top", "nod: {type: hgx-h100}\n", 1, "unknown key \"nod\"", "node"},
         Mistake{"unit missing", "node: {type: hgx-h100, count: 2}\nfabric:\n  rate: 400\n", 3, "has no unit", "400 Gb/s"},
-        Mistake{"a size instead of a rate", "node: {type: hgx-h100, count: 2}\nfabric:\n  rate: 400Gb\n", 3, "\"Gb\" is not a unit", "Gb/s"},
+        Mistake{"a size instead of a rate", "node: {type: hgx-h100, count: 2}\nfabric:\n  rate: 400Gb\n", 3, "\"Gb\" is not a unit",
+                "Gb/s"},
         Mistake{"small b, capital S", "node: {type: hgx-h100, count: 2}\nfabric:\n  rate: 400 Gb/S\n", 3, "\"Gb/S\" is not a unit", "Gb/s"},
-        Mistake{"NVLink generation that the GPU lacks", "node:\n  type: hgx-a100-80\n  gpu_links:\n    kind: nvswitch\n    generation: 4\n", 5, "A100 80GB SXM4, which has NVLink 3", "generation: 3"},
-        Mistake{"more links than the GPU has", "node:\n  type: hgx-a100-80\n  gpu_links:\n    links: 18\n", 4, "12 links", "at most links: 12"},
-        Mistake{"both directions added", "node:\n  type: hgx-h100\n  gpu_links:\n    bandwidth: 900 GB/s\n", 4, "450 GB/s one direction", "one direction"},
-        Mistake{"NVSwitch with a card that has no NVLink", "node:\n  gpu: l40s\n  gpus: 8\n  gpu_links: {kind: nvswitch}\n", 4, "no NVLink", "gpu_links: none"},
-        Mistake{"NVSwitch with PCIe cards", "node:\n  gpu: a100-pcie-80\n  gpus: 8\n  gpu_links: {kind: nvswitch}\n", 4, "NVLink 3", "nvlink_bridge"},
-        Mistake{"xGMI with an NVIDIA GPU", "node:\n  gpu: h100-sxm\n  gpus: 8\n  gpu_links: {kind: xgmi}\n", 4, "xgmi with H100", "nvswitch"},
+        Mistake{"NVLink generation that the GPU lacks", "node:\n  type: hgx-a100-80\n  gpu_links:\n    kind: nvswitch\n    generation: 4\n",
+                5, "A100 80GB SXM4, which has NVLink 3", "generation: 3"},
+        Mistake{"more links than the GPU has", "node:\n  type: hgx-a100-80\n  gpu_links:\n    links: 18\n", 4, "12 links",
+                "at most links: 12"},
+        Mistake{"both directions added", "node:\n  type: hgx-h100\n  gpu_links:\n    bandwidth: 900 GB/s\n", 4, "450 GB/s one direction",
+                "one direction"},
+        Mistake{"NVSwitch with a card that has no NVLink", "node:\n  gpu: l40s\n  gpus: 8\n  gpu_links: {kind: nvswitch}\n", 4, "no NVLink",
+                "gpu_links: none"},
+        Mistake{"NVSwitch with PCIe cards", "node:\n  gpu: a100-pcie-80\n  gpus: 8\n  gpu_links: {kind: nvswitch}\n", 4, "NVLink 3",
+                "nvlink_bridge"},
+        Mistake{"xGMI with an NVIDIA GPU", "node:\n  gpu: h100-sxm\n  gpus: 8\n  gpu_links: {kind: xgmi}\n", 4, "xgmi with H100",
+                "nvswitch"},
         Mistake{"a GPU put into a board of another family", "node:\n  type: hgx-h100\n  gpu: l40s\n", 2, "no NVLink", ""},
-        Mistake{"mesh of too many GPUs", "node:\n  gpu: v100-sxm2-32\n  gpus: 8\n  gpu_links: {kind: nvlink_mesh}\n", 4, "needs 7 links", "mesh:"},
-        Mistake{"mesh with a GPU that is not there", "node:\n  gpu: v100-sxm2-32\n  gpus: 4\n  gpu_links: {kind: nvlink_mesh, mesh: [0-7x2]}\n", 4, "0-7x2", "from 0 to 3"},
-        Mistake{"mesh that uses too many links", "node:\n  gpu: v100-sxm2-32\n  gpus: 2\n  gpu_links: {kind: nvlink_mesh, mesh: [0-1x7]}\n", 4, "would need 7 links, 6", "fewer"},
-        Mistake{"domain that is no whole number of nodes", "node:\n  gpu: gb200\n  gpus: 4\n  gpu_links: {kind: nvswitch, domain: 70}\n", 4, "70", "72"},
-        Mistake{"several nodes without a NIC", "node:\n  type: hgx-h100\n  count: 2\n  nics: {count: 0}\n", 4, "2 nodes must reach each other", "count"},
-        Mistake{"several nodes, NICs taken away by a word", "node:\n  type: hgx-h100\n  count: 2\n  nics: none\n", 4, "2 nodes must reach each other", "count"},
+        Mistake{"mesh of too many GPUs", "node:\n  gpu: v100-sxm2-32\n  gpus: 8\n  gpu_links: {kind: nvlink_mesh}\n", 4, "needs 7 links",
+                "mesh:"},
+        Mistake{"mesh with a GPU that is not there",
+                "node:\n  gpu: v100-sxm2-32\n  gpus: 4\n  gpu_links: {kind: nvlink_mesh, mesh: [0-7x2]}\n", 4, "0-7x2", "from 0 to 3"},
+        Mistake{"mesh that uses too many links", "node:\n  gpu: v100-sxm2-32\n  gpus: 2\n  gpu_links: {kind: nvlink_mesh, mesh: [0-1x7]}\n",
+                4, "would need 7 links, 6", "fewer"},
+        Mistake{"domain that is no whole number of nodes", "node:\n  gpu: gb200\n  gpus: 4\n  gpu_links: {kind: nvswitch, domain: 70}\n", 4,
+                "70", "72"},
+        Mistake{"several nodes without a NIC", "node:\n  type: hgx-h100\n  count: 2\n  nics: {count: 0}\n", 4,
+                "2 nodes must reach each other", "count"},
+        Mistake{"several nodes, NICs taken away by a word", "node:\n  type: hgx-h100\n  count: 2\n  nics: none\n", 4,
+                "2 nodes must reach each other", "count"},
         Mistake{"efficiency above one", "node:\n  type: hgx-h100\n  nics:\n    efficiency: 1.2\n", 4, "above 1", "at most 1"},
         Mistake{"efficiency zero", "node:\n  type: hgx-h100\n  nics:\n    efficiency: 0\n", 4, "would carry nothing", "above 0"},
-        Mistake{"ingest efficiency above one", "node: {type: hgx-h100}\ningest:\n  line: 10 Gb/s\n  efficiency: 94\n", 4, "above 1", "at most 1"},
+        Mistake{"ingest efficiency above one", "node: {type: hgx-h100}\ningest:\n  line: 10 Gb/s\n  efficiency: 94\n", 4, "above 1",
+                "at most 1"},
         Mistake{"rate of zero", "node: {type: hgx-h100, count: 2}\nfabric:\n  rate: 0 Gb/s\n", 3, "rate of zero", "leave the key out"},
-        Mistake{"near a switch that is not there", "node:\n  gpu: l40s\n  gpus: 4\n  nics:\n    part: cx7-ndr\n    near: pcie_switch\n", 6, "the node has none", "near: socket"},
-        Mistake{"NIC without part or rate", "node:\n  gpu: l40s\n  nics:\n    count: 2\n", 4, "neither a catalogued `part` nor a `rate`", "cx7-ndr"},
-        Mistake{"more than the PCIe slot can carry", "node:\n  type: hgx-a100-80\n  pcie_bandwidth: 64 GB/s\n", 3, "line rate is 31.5 GB/s", "one direction"},
-        Mistake{"fabric too small", "node: {type: hgx-h100, count: 300}\nfabric:\n  topology:\n    clos: 2\n    ports: 64\n", 4, "carry 2048 cards, 300 nodes have 2400", "more tiers"},
+        Mistake{"near a switch that is not there", "node:\n  gpu: l40s\n  gpus: 4\n  nics:\n    part: cx7-ndr\n    near: pcie_switch\n", 6,
+                "the node has none", "near: socket"},
+        Mistake{"NIC without part or rate", "node:\n  gpu: l40s\n  nics:\n    count: 2\n", 4, "neither a catalogued `part` nor a `rate`",
+                "cx7-ndr"},
+        Mistake{"more than the PCIe slot can carry", "node:\n  type: hgx-a100-80\n  pcie_bandwidth: 64 GB/s\n", 3, "line rate is 31.5 GB/s",
+                "one direction"},
+        Mistake{"fabric too small", "node: {type: hgx-h100, count: 300}\nfabric:\n  topology:\n    clos: 2\n    ports: 64\n", 4,
+                "carry 2048 cards, 300 nodes have 2400", "more tiers"},
         Mistake{"unknown routing", "node: {type: hgx-h100, count: 2}\nfabric:\n  routing: ecpm\n", 3, "ecpm", "ecmp"},
         Mistake{"price without a currency", "node: {type: hgx-h100}\nprice:\n  amount: 12\n  per: gpu-hour\n", 3, "no currency", "12 CNY"},
         Mistake{"price of what", "node: {type: hgx-h100}\nprice:\n  amount: 12 CNY\n", 3, "lacks the key \"per\"", "gpu-hour"},
-        Mistake{"storage price", "node: {type: hgx-h100}\nstorage:\n  volume:\n    read: 8 GB/s\n    price: 0.5 CNY\n", 5, "CNY/GB/month", "/GB/month"},
-        Mistake{"volume without a rate", "node: {type: hgx-h100}\nstorage:\n  volume:\n    iops: 10\n", 4, "neither `read` nor `write`", "GB/s"},
+        Mistake{"storage price", "node: {type: hgx-h100}\nstorage:\n  volume:\n    read: 8 GB/s\n    price: 0.5 CNY\n", 5, "CNY/GB/month",
+                "/GB/month"},
+        Mistake{"volume without a rate", "node: {type: hgx-h100}\nstorage:\n  volume:\n    iops: 10\n", 4, "neither `read` nor `write`",
+                "GB/s"},
         Mistake{"a mean time without a unit", "node: {type: hgx-h100}\nreliability:\n  node_mtbf: 4000\n", 3, "has no unit", "4000 h"},
         Mistake{"nodes: none", "node: {type: hgx-h100, count: 0}\n", 1, "below 1", "at least 1"},
         Mistake{"switches for nobody", "node:\n  gpu: l40s\n  gpus: 1\n  pcie_switches: 8\n", 4, "8 switches for 1 GPUs", "left out"}));
 
 TEST(Platform, TheSchemaNamesEveryBlock) {
   const std::string schema = io::json_schema(platform_spec());
-  for (const char* word : {"\"node\"", "\"gpu_links\"", "\"fabric\"", "\"ingest\"", "\"storage\"", "\"price\"", "\"reliability\"", "\"measured\"", "nvlink_bridge", "hgx-a100-80"}) {
+  for (const char* word : {"\"node\"", "\"gpu_links\"", "\"fabric\"", "\"ingest\"", "\"storage\"", "\"price\"", "\"reliability\"",
+                           "\"measured\"", "nvlink_bridge", "hgx-a100-80"}) {
     EXPECT_NE(schema.find(word), std::string::npos) << word;
   }
 }

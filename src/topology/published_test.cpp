@@ -60,10 +60,12 @@ TEST(Published, PointToPointBandwidth) {
     const double error = predicted(rows, row) / measured - 1;
     all.push_back(std::abs(error));
     if (rows.cell(row, "enters_a_constant") == "0") fresh.push_back(std::abs(error));
-    std::printf("%-18s %8.2f predicted %8.2f  %+6.1f %%\n", rows.cell(row, "row_id").c_str(), measured, measured * (1 + error), 100 * error);
+    std::printf("%-18s %8.2f predicted %8.2f  %+6.1f %%\n", rows.cell(row, "row_id").c_str(), measured, measured * (1 + error),
+                100 * error);
     EXPECT_LT(std::abs(error), 0.5) << rows.cell(row, "row_id");
   }
-  std::printf("median error %.1f %% of %zu rows, %.1f %% of the %zu that no constant was taken from\n", 100 * median(all), all.size(), 100 * median(fresh), fresh.size());
+  std::printf("median error %.1f %% of %zu rows, %.1f %% of the %zu that no constant was taken from\n", 100 * median(all), all.size(),
+              100 * median(fresh), fresh.size());
   EXPECT_LT(median(all), 0.03);
   EXPECT_LT(median(fresh), 0.10);
 }
