@@ -62,7 +62,8 @@ class Choice {
 
 bool wanted(const Options& options, Algorithm algorithm) { return !options.algorithm || *options.algorithm == algorithm; }
 
-void offer_rings_and_trees(const Constants& k, const Domain& domain, Collective collective, double size, const Options& options, Choice& choice) {
+void offer_rings_and_trees(const Constants& k, const Domain& domain, Collective collective, double size, const Options& options,
+                           Choice& choice) {
   const bool ring = wanted(options, Algorithm::ring), tree = wanted(options, Algorithm::tree);
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
     if (options.protocol && *options.protocol != protocol) continue;
@@ -84,7 +85,8 @@ void offer_others(const Constants& k, const Domain& domain, Collective collectiv
   if (version >= kPatVersion && wanted(options, Algorithm::pat)) {
     choice.offer(pat_time(k, domain, collective, size), Algorithm::pat, Protocol::simple);
   }
-  if (options.algorithm == Algorithm::collnet) choice.offer(collnet_time(k, domain, collective, size), Algorithm::collnet, Protocol::simple);
+  if (options.algorithm == Algorithm::collnet)
+    choice.offer(collnet_time(k, domain, collective, size), Algorithm::collnet, Protocol::simple);
 }
 
 }  // namespace

@@ -33,15 +33,15 @@ struct Domain {
   int sharing = 1;
   catalog::Generation generation = catalog::Generation::other;
   int compute_capability = 0;
-  bool links = false;           // NVLink/xGMI inside the node, else PCIe
-  bool switched = false;        // NVSwitch (NVLS possible from Hopper on)
+  bool links = false;     // NVLink/xGMI inside the node, else PCIe
+  bool switched = false;  // NVSwitch (NVLS possible from Hopper on)
   int link_count = 0;
-  Bandwidth link_bandwidth;     // one GPU's links, one direction
-  Bandwidth ring;               // intra-node ring, per GPU, one direction
-  Bandwidth pair;               // one GPU to one other inside the node, as kernels copy
-  Bandwidth network;            // the group's share of one node's NICs, one direction, at RDMA efficiency
+  Bandwidth link_bandwidth;  // one GPU's links, one direction
+  Bandwidth ring;            // intra-node ring, per GPU, one direction
+  Bandwidth pair;            // one GPU to one other inside the node, as kernels copy
+  Bandwidth network;         // the group's share of one node's NICs, one direction, at RDMA efficiency
   Seconds network_latency;
-  int nics = 0;                 // the group's share, at least 1 where nodes > 1
+  int nics = 0;  // the group's share, at least 1 where nodes > 1
   catalog::NicKind fabric = catalog::NicKind::infiniband;
 
   int ranks() const { return ranks_per_node * nodes; }
@@ -61,10 +61,10 @@ Domain domain_of(const topology::Platform& platform, const GroupLayout& layout);
 Domain domain_of(const topology::Platform& platform, const GroupLayout& layout, const NodeRates& rates);
 
 struct Options {
-  std::string nccl_version;              // "2.21"; empty = the newest modelled
-  bool nvls = true;                      // allowed where the hardware has it
-  std::optional<Algorithm> algorithm;    // forced
-  std::optional<Protocol> protocol;      // forced
+  std::string nccl_version;            // "2.21"; empty = the newest modelled
+  bool nvls = true;                    // allowed where the hardware has it
+  std::optional<Algorithm> algorithm;  // forced
+  std::optional<Protocol> protocol;    // forced
 };
 
 struct Cost {

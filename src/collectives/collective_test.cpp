@@ -22,7 +22,9 @@ topology::Platform platform_of(const std::string& node, int nodes) {
   return platform;
 }
 
-Domain domain_on(const std::string& node, int ranks, int nodes, int sharing = 1) { return domain_of(platform_of(node, nodes), {ranks, nodes, sharing}); }
+Domain domain_on(const std::string& node, int ranks, int nodes, int sharing = 1) {
+  return domain_of(platform_of(node, nodes), {ranks, nodes, sharing});
+}
 
 double busbw(const Domain& d, Collective c, double size, const Options& options = {}) {
   return size * bus_factor(c, d.ranks()) / time_of(d, c, Bytes(std::int64_t(size)), options).time.si() * 1e-9;
@@ -82,8 +84,10 @@ TEST(Ring, TendsToTheLinks) {
 TEST(Ring, SmallMessagesCostTheirHops) {
   const Domain d = domain_on("hgx-a100-80", 8, 1);
   const auto& k = builtin_constants();
-  EXPECT_NEAR(time_of(d, Collective::all_reduce, Bytes(1), forced(Algorithm::ring, Protocol::ll)).time.si(), k.base.ll + 14 * k.ampere.hop.ll, 1e-8);
-  EXPECT_NEAR(time_of(d, Collective::all_gather, Bytes(1), forced(Algorithm::ring, Protocol::ll)).time.si(), k.base.ll + 7 * k.ampere.hop.ll, 1e-8);
+  EXPECT_NEAR(time_of(d, Collective::all_reduce, Bytes(1), forced(Algorithm::ring, Protocol::ll)).time.si(),
+              k.base.ll + 14 * k.ampere.hop.ll, 1e-8);
+  EXPECT_NEAR(time_of(d, Collective::all_gather, Bytes(1), forced(Algorithm::ring, Protocol::ll)).time.si(),
+              k.base.ll + 7 * k.ampere.hop.ll, 1e-8);
 }
 
 // The switch reads (1 + 1/n) buffers from each GPU, so that bus bandwidth grows with n by 2(n−1)/(n+1).
@@ -97,8 +101,12 @@ TEST(Choice, FollowsTheHardwareAndTheVersion) {
   const Domain h100 = domain_on("hgx-h100", 8, 1), a100 = domain_on("hgx-a100-80", 8, 1);
   EXPECT_EQ(time_of(h100, Collective::all_reduce, gib(1)).algorithm, Algorithm::nvls);
   EXPECT_EQ(time_of(a100, Collective::all_reduce, gib(1)).algorithm, Algorithm::ring);
-  EXPECT_EQ(time_of(h100, Collective::all_reduce, gib(1), {.nccl_version = "2.16.2", .nvls = true, .algorithm = {}, .protocol = {}}).algorithm, Algorithm::ring);
-  EXPECT_EQ(time_of(h100, Collective::all_reduce, gib(1), {.nccl_version = "2.21", .nvls = false, .algorithm = {}, .protocol = {}}).algorithm, Algorithm::ring);
+  EXPECT_EQ(
+      time_of(h100, Collective::all_reduce, gib(1), {.nccl_version = "2.16.2", .nvls = true, .algorithm = {}, .protocol = {}}).algorithm,
+      Algorithm::ring);
+  EXPECT_EQ(
+      time_of(h100, Collective::all_reduce, gib(1), {.nccl_version = "2.21", .nvls = false, .algorithm = {}, .protocol = {}}).algorithm,
+      Algorithm::ring);
   EXPECT_EQ(time_of(domain_on("hgx-h100", 8, 2), Collective::all_reduce, gib(4)).algorithm, Algorithm::nvls_tree);
   EXPECT_EQ(time_of(a100, Collective::all_reduce, Bytes(64)).protocol, Protocol::ll);
   EXPECT_EQ(time_of(a100, Collective::all_reduce, gib(8)).protocol, Protocol::simple);
@@ -109,7 +117,8 @@ TEST(Choice, ForcedSettings) {
   const Domain a100 = domain_on("hgx-a100-80", 8, 1);
   EXPECT_EQ(time_of(a100, Collective::all_gather, mib(64), forced(Algorithm::tree)).algorithm, Algorithm::ring);
   EXPECT_EQ(time_of(a100, Collective::all_reduce, mib(64), forced(Algorithm::ring, Protocol::ll)).protocol, Protocol::ll);
-  EXPECT_GT(time_of(a100, Collective::all_reduce, gib(1), forced(Algorithm::ring, Protocol::ll)).time, time_of(a100, Collective::all_reduce, gib(1)).time);
+  EXPECT_GT(time_of(a100, Collective::all_reduce, gib(1), forced(Algorithm::ring, Protocol::ll)).time,
+            time_of(a100, Collective::all_reduce, gib(1)).time);
 }
 
 // Two nodes exchange the buffer once each way: bus bandwidth exceeds what the NICs carry.
@@ -168,9 +177,11 @@ TEST(Hierarchical, NetworkOnlyPaysEveryHopOnTheNics) {
 class Properties : public testing::Test {
  protected:
   Domain random_domain() {
-    static constexpr catalog::Generation generations[] = {catalog::Generation::volta, catalog::Generation::ampere, catalog::Generation::hopper, catalog::Generation::blackwell,
-                                                          catalog::Generation::cdna3, catalog::Generation::ada};
-    static constexpr catalog::NicKind fabrics[] = {catalog::NicKind::infiniband, catalog::NicKind::roce, catalog::NicKind::efa, catalog::NicKind::ethernet};
+    static constexpr catalog::Generation generations[] = {catalog::Generation::volta,  catalog::Generation::ampere,
+                                                          catalog::Generation::hopper, catalog::Generation::blackwell,
+                                                          catalog::Generation::cdna3,  catalog::Generation::ada};
+    static constexpr catalog::NicKind fabrics[] = {catalog::NicKind::infiniband, catalog::NicKind::roce, catalog::NicKind::efa,
+                                                   catalog::NicKind::ethernet};
     Domain d;
     d.ranks_per_node = 1 + int(rng_.below(8));
     d.nodes = 1 << rng_.below(8);
@@ -198,7 +209,8 @@ class Properties : public testing::Test {
       const Seconds after = time_of(d, c, size).time;
       ASSERT_TRUE(std::isfinite(before.si()));
       ASSERT_GE(before.si(), 0);
-      ASSERT_LE(after.si(), before.si() * (1 + 1e-12)) << name_of(c) << " of " << size.count() << " on " << d.nodes << " x " << d.ranks_per_node;
+      ASSERT_LE(after.si(), before.si() * (1 + 1e-12))
+          << name_of(c) << " of " << size.count() << " on " << d.nodes << " x " << d.ranks_per_node;
     }
   }
 
@@ -224,7 +236,8 @@ TEST_F(Properties, NoPortCarriesMoreThanItsRate) {
     const Bytes size = random_size();
     if (d.ranks() < 2) continue;
     // What a node must send at least: in an all-gather, all other nodes' parts come in.
-    const double least = d.nodes > 1 ? double(size.count()) * (d.nodes - 1) / d.nodes / d.network.si() : double(size.count()) * bus_factor(Collective::all_gather, d.ranks()) / d.ring.si();
+    const double least = d.nodes > 1 ? double(size.count()) * (d.nodes - 1) / d.nodes / d.network.si()
+                                     : double(size.count()) * bus_factor(Collective::all_gather, d.ranks()) / d.ring.si();
     EXPECT_GE(time_of(d, Collective::all_gather, size).time.si(), least * (1 - 1e-12));
   }
 }

@@ -25,13 +25,13 @@ struct PerProtocol {
 
 // What one kind of link does inside a node.
 struct LinkClass {
-  PerProtocol hop;                   // seconds a step [fit; nccl NVLink 0.6, 1.9, 3.4 µs, PCIe 1.0, 2.5, 5.7]
-  double ll_rate;                    // LL: buffer bytes a second, whatever the collective [fit; between classes as nccl llMaxBws]
-  double turn;                       // steps lost in a pass where a ring only sends or only receives [fit]
+  PerProtocol hop;                     // seconds a step [fit; nccl NVLink 0.6, 1.9, 3.4 µs, PCIe 1.0, 2.5, 5.7]
+  double ll_rate;                      // LL: buffer bytes a second, whatever the collective [fit; between classes as nccl llMaxBws]
+  double turn;                         // steps lost in a pass where a ring only sends or only receives [fit]
   std::array<double, 3> tree_channel;  // bytes/s one channel carries in a tree on 1, 2, more nodes [nccl perChMaxTreeBw]; 0 = no limit
-  double nvls_share;                 // of the ring bandwidth: the switch's multicast and reduction; 0 = none [fit; nccl 0.85, 0.74]
-  double nvls_base;                  // seconds [fit; nccl 25 µs]
-  double nvls_fill_limit;            // bytes, all channels of eight ranks together [fit]
+  double nvls_share;                   // of the ring bandwidth: the switch's multicast and reduction; 0 = none [fit; nccl 0.85, 0.74]
+  double nvls_base;                    // seconds [fit; nccl 25 µs]
+  double nvls_fill_limit;              // bytes, all channels of eight ranks together [fit]
 };
 
 struct Constants {
@@ -67,11 +67,11 @@ struct Constants {
   double pat_share = 0.75;             // of the NICs [nccl]
   double pat_base = 8e-6, pat_rank = 2.8e-6, pat_hop_share = 1 / 3.5;  // [nccl]
 
-  double peer_step = 8.5e-6;           // all-to-all inside a node: seconds for each peer [fit]
-  double network_peer = 0.5e-6;        // all-to-all over NICs: seconds for each remote peer [a work request and its completion]
-  double all_to_all_share = 0.98;      // of the ring bandwidth [fit]
-  double all_to_all_fill = 0.5;        // of one peer's part [fit]
-  double pair_share = 0.9;             // send and receive: of a pair's links, of a NIC [fit]
+  double peer_step = 8.5e-6;       // all-to-all inside a node: seconds for each peer [fit]
+  double network_peer = 0.5e-6;    // all-to-all over NICs: seconds for each remote peer [a work request and its completion]
+  double all_to_all_share = 0.98;  // of the ring bandwidth [fit]
+  double all_to_all_fill = 0.5;    // of one peer's part [fit]
+  double pair_share = 0.9;         // send and receive: of a pair's links, of a NIC [fit]
 
   // A ring keeps few connections busy on each NIC, and one connection follows one path through the fabric: ports faster than
   // 200 Gb/s are not filled. The share of what a port has above 25 GB/s. [fit]

@@ -54,7 +54,9 @@ NodeRates rates_of(const topology::NodeType& node) {
   return rates;
 }
 
-Domain domain_of(const topology::Platform& platform, const GroupLayout& layout) { return domain_of(platform, layout, rates_of(platform.node)); }
+Domain domain_of(const topology::Platform& platform, const GroupLayout& layout) {
+  return domain_of(platform, layout, rates_of(platform.node));
+}
 
 Domain domain_of(const topology::Platform& platform, const GroupLayout& layout, const NodeRates& rates) {
   const topology::NodeType& node = platform.node;

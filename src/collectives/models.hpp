@@ -17,9 +17,7 @@ inline double network_hop(const Constants& k, const Domain& domain, Protocol pro
 }
 
 // The ring inside a node binds only groups with several ranks there.
-inline double inside_bandwidth(const Domain& domain) {
-  return domain.ranks_per_node > 1 ? domain.ring.si() : kNever;
-}
+inline double inside_bandwidth(const Domain& domain) { return domain.ranks_per_node > 1 ? domain.ring.si() : kNever; }
 
 // What rings push through the group's NICs: a wide port is not filled by the few connections of a ring.
 double ring_network_bandwidth(const Constants& k, const Domain& domain);

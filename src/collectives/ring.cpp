@@ -43,7 +43,8 @@ double ring_time(const Constants& k, const Domain& domain, Collective collective
   if (collective == Collective::all_to_all || collective == Collective::send_recv) return kNever;
   const LinkClass& link = k.of(domain);
   const Passage way = passage_of(domain, collective);
-  const double latency = k.base[protocol] + (way.steps - way.crossings) * link.hop[protocol] + way.crossings * network_hop(k, domain, protocol);
+  const double latency =
+      k.base[protocol] + (way.steps - way.crossings) * link.hop[protocol] + way.crossings * network_hop(k, domain, protocol);
   const double inside = inside_bandwidth(domain), network = ring_network_bandwidth(k, domain);
   if (protocol == Protocol::ll) {
     const double rate = link.ll_rate * (domain.nodes > 1 ? k.network_ll_share : 1);

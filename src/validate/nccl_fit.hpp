@@ -24,7 +24,8 @@ struct CollectiveFit {
 
 // What is minimised: the mean over systems of the mean |ln(predicted / measured)| of counted rows (each cut at 0.6, from 1 MiB on;
 // below that a quarter as heavy), plus a pull of 0.004·ln²(value / prior) for each constant.
-double collective_objective(const std::vector<CollectiveRow>& rows, const collectives::Constants& constants, const std::string& without = {});
+double collective_objective(const std::vector<CollectiveRow>& rows, const collectives::Constants& constants,
+                            const std::string& without = {});
 
 // Coordinate descent in factors, from the priors; deterministic. Rows of `without` (a system) are not seen. Cost: some 400
 // evaluations of all rows, a tenth of a second for a thousand rows.

@@ -61,8 +61,8 @@ class RowReader {
 
   bool operation(CollectiveCase& question) {
     static const std::map<std::string, Collective> names = {
-        {"all_reduce", Collective::all_reduce},         {"all_gather", Collective::all_gather}, {"reduce_scatter", Collective::reduce_scatter},
-        {"alltoall", Collective::all_to_all},           {"broadcast", Collective::broadcast},   {"reduce", Collective::reduce},
+        {"all_reduce", Collective::all_reduce}, {"all_gather", Collective::all_gather}, {"reduce_scatter", Collective::reduce_scatter},
+        {"alltoall", Collective::all_to_all},   {"broadcast", Collective::broadcast},   {"reduce", Collective::reduce},
         {"sendrecv", Collective::send_recv}};
     const auto name = names.find(out_.collective);
     if (name == names.end()) return skip(fmt::format("collective \"{}\" is not modelled", out_.collective));
@@ -86,12 +86,18 @@ class RowReader {
     for (const auto setting : split(out_.forced, ';')) {
       if (trim(setting).empty()) continue;
       const auto equals = setting.find('=');
-      const std::string key(trim(setting.substr(0, equals))), value = lower(equals == std::string_view::npos ? "" : trim(setting.substr(equals + 1)));
-      if (key == "NVLS") options.nvls = value != "0";
-      else if (key == "ALGO" && algorithms.contains(value)) options.algorithm = algorithms.at(value);
-      else if (key == "PROTO" && protocols.contains(value)) options.protocol = protocols.at(value);
-      else if (key == "COLLNET") assume("COLLNET", "no in-network reduction");
-      else return skip(fmt::format("forced setting \"{}\" is not modelled", setting));
+      const std::string key(trim(setting.substr(0, equals))),
+          value = lower(equals == std::string_view::npos ? "" : trim(setting.substr(equals + 1)));
+      if (key == "NVLS")
+        options.nvls = value != "0";
+      else if (key == "ALGO" && algorithms.contains(value))
+        options.algorithm = algorithms.at(value);
+      else if (key == "PROTO" && protocols.contains(value))
+        options.protocol = protocols.at(value);
+      else if (key == "COLLNET")
+        assume("COLLNET", "no in-network reduction");
+      else
+        return skip(fmt::format("forced setting \"{}\" is not modelled", setting));
     }
     return true;
   }
@@ -186,7 +192,8 @@ class RowReader {
       assume("nics", fmt::format("{} x {} Gb/s {}", count, rate, fabric));
     }
     if (fabric == "tcp") fabric = "ethernet";
-    return fmt::format("{{kind: {}, rate: {} Gb/s, count: {}, near: {}}}", fabric, rate, count, board && text("intra_norm") != "nvl72" ? "pcie_switch" : "socket");
+    return fmt::format("{{kind: {}, rate: {} Gb/s, count: {}, near: {}}}", fabric, rate, count,
+                       board && text("intra_norm") != "nvl72" ? "pcie_switch" : "socket");
   }
 
   bool platform() {
@@ -194,10 +201,14 @@ class RowReader {
     const bool board = card_->form != "PCIe";
     std::string extra = board && text("intra_norm") != "nvl72" ? fmt::format(", pcie_switches: {}", std::max(1, gpus_per_node_ / 2)) : "";
     const std::string words = lower(text("intra_node"));
-    if (words.find("p2p enabled") != std::string::npos) extra += ", pcie_p2p: true";
-    else if (words.find("no p2p") != std::string::npos) extra += ", pcie_p2p: false";
-    const bool cube_mesh = card_->generation == catalog::Generation::volta && board && gpus_per_node_ == 8 && text("intra_norm") != "nvswitch";
-    const std::string node = cube_mesh ? "type: hgx-v100-32" : fmt::format("gpu: {}, gpus: {}, gpu_links: {}{}", gpu_, gpus_per_node_, links(), extra);
+    if (words.find("p2p enabled") != std::string::npos)
+      extra += ", pcie_p2p: true";
+    else if (words.find("no p2p") != std::string::npos)
+      extra += ", pcie_p2p: false";
+    const bool cube_mesh =
+        card_->generation == catalog::Generation::volta && board && gpus_per_node_ == 8 && text("intra_norm") != "nvswitch";
+    const std::string node =
+        cube_mesh ? "type: hgx-v100-32" : fmt::format("gpu: {}, gpus: {}, gpu_links: {}{}", gpu_, gpus_per_node_, links(), extra);
     if (cube_mesh && text("intra_norm").empty()) assume("intra_node", "the hybrid cube mesh of eight V100");
     const std::string file = fmt::format("name: {}\nnode: {{{}, count: {}, nics: {}}}\n", out_.system, node, out_.nodes, nics());
     const auto value = io::parse_yaml(file, out_.system);
@@ -231,6 +242,8 @@ class RowReader {
 
 CollectiveRow collective_row(const io::CsvTable& table, const io::CsvRow& row) { return RowReader(table, row).read(); }
 
-Result<topology::Platform> platform_of_row(const io::CsvTable& table, const io::CsvRow& row) { return RowReader(table, row).platform_only(); }
+Result<topology::Platform> platform_of_row(const io::CsvTable& table, const io::CsvRow& row) {
+  return RowReader(table, row).platform_only();
+}
 
 }  // namespace trunkline::validate

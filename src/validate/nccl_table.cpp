@@ -52,7 +52,8 @@ std::set<std::string> erratic_systems(const std::vector<CollectiveRow>& rows) {
 Result<std::vector<CollectiveRow>> validate_collectives(const io::CsvTable& table) {
   for (const char* column : {"row_id", "system_id", "collective", "size_bytes", "gpus", "gpu_norm", "busbw_GBs"}) {
     if (!table.has(column)) {
-      return bad_input({table.file(), 1}, fmt::format("no column \"{}\"", column), "expected a table of nccl-tests results with the columns of data/published/README.md");
+      return bad_input({table.file(), 1}, fmt::format("no column \"{}\"", column),
+                       "expected a table of nccl-tests results with the columns of data/published/README.md");
     }
   }
   std::vector<CollectiveRow> rows;
@@ -61,7 +62,8 @@ Result<std::vector<CollectiveRow>> validate_collectives(const io::CsvTable& tabl
     rows.push_back(collective_row(table, line));
     CollectiveRow& row = rows.back();
     predict(row);
-    if (row.question && row.predicted_s <= row.question->floor_s) row.assumed.emplace_back("launch", "one process launches for all GPUs of the node");
+    if (row.question && row.predicted_s <= row.question->floor_s)
+      row.assumed.emplace_back("launch", "one process launches for all GPUs of the node");
   }
   const auto erratic = erratic_systems(rows);
   for (auto& row : rows) row.erratic = erratic.contains(row.system);
@@ -71,7 +73,8 @@ Result<std::vector<CollectiveRow>> validate_collectives(const io::CsvTable& tabl
 namespace {
 
 bool gated(const CollectiveRow& row) {
-  const bool kind = row.collective == "all_reduce" || row.collective == "all_gather" || row.collective == "reduce_scatter" || row.collective == "alltoall";
+  const bool kind = row.collective == "all_reduce" || row.collective == "all_gather" || row.collective == "reduce_scatter" ||
+                    row.collective == "alltoall";
   return kind && row.size >= mib(1);
 }
 
@@ -101,7 +104,8 @@ CollectiveSummary summary_of(const std::vector<CollectiveRow>& rows) {
     std::vector<double> absolute;
     double sum = 0;
     for (const double e : signed_errors) absolute.push_back(std::abs(e)), sum += std::abs(e);
-    out.systems.push_back({system, int(absolute.size()), stats::median(absolute), sum / double(absolute.size()), stats::median(signed_errors)});
+    out.systems.push_back(
+        {system, int(absolute.size()), stats::median(absolute), sum / double(absolute.size()), stats::median(signed_errors)});
     medians.push_back(out.systems.back().median_abs);
     out.mean_of_medians += medians.back();
   }

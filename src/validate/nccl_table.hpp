@@ -29,13 +29,13 @@ struct CollectiveRow {
   int gpus = 0, nodes = 0;
   double measured_s = 0, predicted_s = 0;
   double low_s = 0, high_s = 0;  // 80 % interval
-  double error = 0;            // (predicted − measured) / measured
-  std::string chosen;          // "ring simple"
-  std::string skipped_reason;  // why it cannot be predicted; empty otherwise
+  double error = 0;              // (predicted − measured) / measured
+  std::string chosen;            // "ring simple"
+  std::string skipped_reason;    // why it cannot be predicted; empty otherwise
   std::vector<std::pair<std::string, std::string>> assumed;
   bool healthy = false;
-  bool counted = false;        // healthy, and the table names no reason against it
-  bool erratic = false;        // its system was disturbed while it was measured: judged, but not used in a fit
+  bool counted = false;  // healthy, and the table names no reason against it
+  bool erratic = false;  // its system was disturbed while it was measured: judged, but not used in a fit
   std::string exclude_reason, forced;
   std::optional<CollectiveCase> question;
 
@@ -74,11 +74,11 @@ struct SystemSummary {
 };
 
 struct CollectiveSummary {
-  std::vector<SystemSummary> systems;      // counted rows of all-reduce, all-gather, reduce-scatter, all-to-all, from 1 MiB on
+  std::vector<SystemSummary> systems;  // counted rows of all-reduce, all-gather, reduce-scatter, all-to-all, from 1 MiB on
   double median_of_medians = 0, mean_of_medians = 0;
   int rows = 0, predicted = 0, skipped = 0, counted = 0;
-  int small_rows = 0;                      // counted, below 1 MiB, every collective
-  double small_within = 0;                 // share of them within a factor of 1.6
+  int small_rows = 0;       // counted, below 1 MiB, every collective
+  double small_within = 0;  // share of them within a factor of 1.6
 };
 
 CollectiveSummary summary_of(const std::vector<CollectiveRow>& rows);

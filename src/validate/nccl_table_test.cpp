@@ -1,12 +1,11 @@
-#include "validate/nccl_fit.hpp"
-
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
 
-#include <fmt/format.h>
+#include "validate/nccl_fit.hpp"
 
 namespace trunkline::validate {
 namespace {
@@ -27,16 +26,20 @@ void show(const std::vector<CollectiveRow>& rows, const CollectiveSummary& summa
   const char* wish = std::getenv("TRUNKLINE_SHOW");
   if (!wish) return;
   for (const auto& s : summary.systems) {
-    std::cout << fmt::format("{:28} {:4} rows  median |e| {:5.1f} %  mean |e| {:5.1f} %  signed {:+6.1f} %\n", s.system, s.rows, 100 * s.median_abs, 100 * s.mean_abs, 100 * s.median_signed);
+    std::cout << fmt::format("{:28} {:4} rows  median |e| {:5.1f} %  mean |e| {:5.1f} %  signed {:+6.1f} %\n", s.system, s.rows,
+                             100 * s.median_abs, 100 * s.mean_abs, 100 * s.median_signed);
   }
-  std::cout << fmt::format("median over systems {:.1f} %, mean {:.1f} %; below 1 MiB {} rows, {:.1f} % within 1.6; predicted {} of {}, skipped {}\n", 100 * summary.median_of_medians,
-                           100 * summary.mean_of_medians, summary.small_rows, 100 * summary.small_within, summary.predicted, summary.rows, summary.skipped);
+  std::cout << fmt::format(
+      "median over systems {:.1f} %, mean {:.1f} %; below 1 MiB {} rows, {:.1f} % within 1.6; predicted {} of {}, skipped {}\n",
+      100 * summary.median_of_medians, 100 * summary.mean_of_medians, summary.small_rows, 100 * summary.small_within, summary.predicted,
+      summary.rows, summary.skipped);
   for (const auto& row : rows) {
     if (row.system.find(wish) == std::string::npos) continue;
     std::string assumed;
     for (const auto& [what, taken] : row.assumed) assumed += fmt::format(" {}={}", what, taken);
-    std::cout << fmt::format("{:24} {:14} {:26} {:>12} B {:>11.1f} µs predicted {:>11.1f} {:+7.1f} % {:14} {}{}\n", row.system, row.collective, row.forced, row.size.count(), row.measured_s * 1e6,
-                             row.predicted_s * 1e6, 100 * row.error, row.chosen, row.skipped_reason, assumed);
+    std::cout << fmt::format("{:24} {:14} {:26} {:>12} B {:>11.1f} µs predicted {:>11.1f} {:+7.1f} % {:14} {}{}\n", row.system,
+                             row.collective, row.forced, row.size.count(), row.measured_s * 1e6, row.predicted_s * 1e6, 100 * row.error,
+                             row.chosen, row.skipped_reason, assumed);
   }
 }
 
@@ -58,7 +61,8 @@ TEST(NcclTable, BuiltInConstantsAreTheFitRounded) {
   const CollectiveFit fit = fit_collectives(published());
   if (std::getenv("TRUNKLINE_SHOW")) {
     for (const auto& v : fit.values) std::cout << fmt::format("{:28} {:.4g} -> {:.4g}\n", v.name, v.prior, v.value);
-    std::cout << fmt::format("objective {:.5f}, built in {:.5f}\n", fit.objective, collective_objective(published(), collectives::builtin_constants()));
+    std::cout << fmt::format("objective {:.5f}, built in {:.5f}\n", fit.objective,
+                             collective_objective(published(), collectives::builtin_constants()));
   }
   EXPECT_LE(collective_objective(published(), collectives::builtin_constants()), fit.objective + 0.01);
 }
@@ -84,7 +88,8 @@ TEST(NcclTable, EveryRowIsPredictedOrSaysWhyNot) {
 }
 
 const char* kHeader =
-    "row_id,table_id,system_id,gpu_type,gpus,nodes,gpus_per_node,intra_node,network,collective,size_bytes,time_us,busbw_GBs,notes,gpu_norm,nic_count,nic_gbps,fabric_norm,"
+    "row_id,table_id,system_id,gpu_type,gpus,nodes,gpus_per_node,intra_node,network,collective,size_bytes,time_us,busbw_GBs,notes,gpu_norm,"
+    "nic_count,nic_gbps,fabric_norm,"
     "intra_norm,nccl_norm,healthy,forced,exclude_reason\n";
 
 CollectiveRow row_of(const std::string& line) {
@@ -133,11 +138,13 @@ TEST(NcclRow, AFigureForTheWholeNodeIsSharedOut) {
 }
 
 TEST(NcclRow, ForcedSettingsAreObeyed) {
-  const auto row = row_of("t#1,t,s,B200,16,2,8,,,all_reduce,1073741824,9000,,,b200,8,400,infiniband,nvswitch,,1,NVLS=0;ALGO=Tree;PROTO=Simple,");
+  const auto row =
+      row_of("t#1,t,s,B200,16,2,8,,,all_reduce,1073741824,9000,,,b200,8,400,infiniband,nvswitch,,1,NVLS=0;ALGO=Tree;PROTO=Simple,");
   EXPECT_FALSE(row.question->options.nvls);
   EXPECT_EQ(row.question->options.algorithm, collectives::Algorithm::tree);
   EXPECT_EQ(row.chosen, "tree simple");
-  EXPECT_EQ(row_of("t#1,t,s,B200,8,1,8,,,all_reduce,1048576,9,,,b200,,,,nvswitch,,1,MAGIC=1,").skipped_reason, "forced setting \"MAGIC=1\" is not modelled");
+  EXPECT_EQ(row_of("t#1,t,s,B200,8,1,8,,,all_reduce,1048576,9,,,b200,,,,nvswitch,,1,MAGIC=1,").skipped_reason,
+            "forced setting \"MAGIC=1\" is not modelled");
 }
 
 // One process launches eight kernels one after the other: 34.4 µs whatever the message.
