@@ -8,9 +8,17 @@
 
 namespace trunkline::workload {
 
+// Generations of fused attention kernels.
+enum class AttentionAge {
+  flash1,  // FlashAttention 1 and its Triton form
+  flash2,
+  newest,  // made for the hardware: FlashAttention 3 or cuDNN 9 on Hopper, cuDNN 9 on Blackwell; elsewhere FlashAttention 2
+};
+
 struct Behaviour {
   // Kernels. An operation that is not fused reads and writes its tensor again.
   bool fused_norm = true;           // one kernel a norm, else elementwise kernels in fp32
+  bool tuned_norm = true;           // that kernel reaches the bandwidth of a copy (Apex, Transformer Engine, compilers), unlike PyTorch's own
   bool fused_rotary = true;
   bool fused_activation = true;     // bias + GeLU, or SwiGLU, in one pass
   bool fused_residual = true;       // bias + dropout + add in one pass
@@ -20,7 +28,8 @@ struct Behaviour {
   bool autocast_weights = false;    // weights kept in fp32, cast at every use
   bool dropout = false;             // trains with dropout where the model family has it
   bool flash_attention = true;
-  bool newest_attention = false;   // the kernel generation made for the hardware (FlashAttention 3, cuDNN 9), else FlashAttention 2
+  AttentionAge attention_age = AttentionAge::flash2;
+  bool recompute_stops_early = false;  // full recomputation leaves out what backward does not need (the layer's last product)
   double accumulate_bytes = 4;      // an accumulated gradient element
   int query_key_value_gemms = 1;    // 1: one fused projection, 3: separate
 

@@ -95,6 +95,7 @@ struct Job {
   Optimizer optimizer = Optimizer::adamw;
   Framework framework = Framework::megatron;
   Recompute recompute = Recompute::none;
+  double recompute_share = 1;    // of the layers, where recompute is full; the others keep everything
   bool compile = false;
   std::optional<bool> flash_attention;  // absent = the framework's habit
   Batch batch;

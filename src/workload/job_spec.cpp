@@ -54,6 +54,7 @@ const ObjectSpec& training_spec() {
        choice("optimizer", "the update rule", words::optimizers()),
        choice("framework", "whose habits the step follows", words::frameworks()),
        choice("recompute", "activations computed again in backward; auto or absent = the least that fits", words::recomputes(), {"auto"}),
+       {.name = "recompute_share", .type = FieldType::number, .doc = "share of the layers that recompute: full applies to", .min = 0, .max = 1},
        yes_no("compile", "kernels are fused by a compiler (torch.compile)"),
        yes_no("flash_attention", "attention without a stored score matrix; absent = the framework's habit"),
        block("lora", "adapters, for kind lora and qlora", lora_spec())}};

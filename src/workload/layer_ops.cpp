@@ -25,13 +25,15 @@ LayerBuilder::LayerBuilder(const Tower& tower, const Job& job, const Behaviour& 
   linear_ = job.precision.compute;
 }
 
-double LayerBuilder::boundary_bytes() const { return tokens_ * double(t_.hidden) * kElement / (b_.sequence_parallel ? tp_ : 1); }
+// Tensor-parallel ranks hold the same activations between layers, or a slice each: either way each sends one slice.
+double LayerBuilder::boundary_bytes() const { return tokens_ * double(t_.hidden) * kElement / tp_; }
 
-void LayerBuilder::add_memory(Pass& pass, const char* name, double bytes, int launches) const {
+void LayerBuilder::add_memory(Pass& pass, const char* name, double bytes, int launches, Traffic traffic) const {
   Op op;
   op.name = name;
   op.bytes = bytes;
   op.launches = launches;
+  op.traffic = traffic;
   pass.ops.push_back(op);
 }
 
@@ -57,6 +59,7 @@ void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double
   op.m = m, op.k = k, op.n = n;
   layer.forward.ops.push_back(op);
   op.k = n, op.n = k;
+  op.exact = is_narrow(linear_);
   layer.backward.ops.push_back(op);
   const double weights = batch * k * n;
   layer.parameters += weights;
@@ -68,8 +71,9 @@ void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double
   }
   if (b_.autocast_weights) add_memory(layer.forward, "cast weights", weights * (4 + kElement));
   if (is_narrow(linear_)) {  // inputs and gradients are quantised, with a transposed copy for the backward GEMMs
-    add_memory(layer.forward, "quantise input", batch * m * k * (kElement + 2));
-    add_memory(layer.backward, "quantise gradient", batch * m * n * (kElement + 2));
+    const double narrow = kElement + 2 * catalog::bytes_per_element(linear_);
+    add_memory(layer.forward, "quantise input", batch * m * k * narrow, 2, Traffic::math);
+    add_memory(layer.backward, "quantise gradient", batch * m * n * narrow, 2, Traffic::math);
   }
 }
 
@@ -77,8 +81,9 @@ void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const
   const double tensor = tokens * width * kElement;
   const double factor = b_.fused_norm ? 1 : kFp32Passes;
   const int launches = b_.fused_norm ? 1 : 6;
-  add_memory(layer.forward, "norm", 2 * tensor * factor, launches);
-  add_memory(layer.backward, "norm backward", 3 * tensor * factor, b_.fused_norm ? 2 : 8);
+  const bool plain = b_.fused_norm && !b_.tuned_norm;
+  add_memory(layer.forward, "norm", 2 * tensor * factor, launches, plain ? Traffic::norm_forward : Traffic::elementwise);
+  add_memory(layer.backward, "norm backward", 3 * tensor * factor, b_.fused_norm ? 2 : 8, plain ? Traffic::norm_backward : Traffic::elementwise);
   layer.parameters += width * (t_.norm == Norm::layer ? 2 : 1);
 }
 
@@ -119,14 +124,22 @@ void LayerBuilder::add_attention(LayerWork& layer) const {
   op.sequences = sequences_;
   op.heads = std::max(1.0, t_.heads / tp_);
   op.kv_heads = latent ? op.heads : std::max(1.0, t_.kv_heads / tp_);
-  // Context parallelism splits the queries; the causal triangle is shared out evenly, so the mean work is 1/cp.
   op.query_length = full_length_ / cp_;
-  op.key_length = full_length_;
+  // Context parallelism deals the causal triangle out evenly: each rank's queries see half of all keys on average.
+  const bool dealt = t_.causal && cp_ > 1;
+  op.key_length = dealt ? full_length_ / 2 : full_length_;
   op.head_dim = latent ? (t_.latent.nope_dim + t_.latent.rope_dim + t_.latent.value_dim) / 2.0 : t_.head_dim;
-  op.causal = t_.causal;
+  op.causal = t_.causal && !dealt;
   op.flash = b_.flash_attention;
+  op.fused_softmax = b_.fused_softmax;
+  op.dropout = b_.dropout;
   op.precision = is_narrow(linear_) ? Precision::bf16 : linear_;
   op.launches = op.flash ? 1 : (b_.fused_softmax ? 4 : 7);
+  if (!op.flash) {  // batched GEMMs want heads in front: queries, keys, values and the result are copied into that order
+    const double tensor = tokens_ * op.head_dim * (2 * op.heads + 2 * op.kv_heads) * kElement;
+    add_memory(layer.forward, "reorder heads", 2 * tensor, 4, Traffic::copy);
+    add_memory(layer.backward, "reorder heads", 2 * tensor, 4, Traffic::copy);
+  }
   layer.forward.ops.push_back(op);
   op.backward = true;
   op.launches = op.flash ? 3 : (b_.fused_softmax ? 7 : 11);
@@ -194,11 +207,11 @@ void LayerBuilder::add_projections(LayerWork& layer) const {
 void LayerBuilder::add_activation(LayerWork& layer, double tokens, double ffn) const {
   const double tensor = tokens * ffn * kElement;
   if (t_.gated) {
-    add_memory(layer.forward, "gate", tensor * (b_.fused_activation ? 3 : 5), b_.fused_activation ? 1 : 2);
-    add_memory(layer.backward, "gate backward", tensor * (b_.fused_activation ? 5 : 8), b_.fused_activation ? 1 : 3);
+    add_memory(layer.forward, "gate", tensor * (b_.fused_activation ? 3 : 5), b_.fused_activation ? 1 : 2, Traffic::math);
+    add_memory(layer.backward, "gate backward", tensor * (b_.fused_activation ? 5 : 8), b_.fused_activation ? 1 : 3, Traffic::math);
   } else {
-    add_memory(layer.forward, "activation", tensor * (b_.fused_activation ? 2 : (t_.biases ? 4 : 2)), b_.fused_activation ? 1 : 2);
-    add_memory(layer.backward, "activation backward", tensor * 3, b_.fused_activation ? 1 : 2);
+    add_memory(layer.forward, "activation", tensor * (b_.fused_activation ? 2 : (t_.biases ? 4 : 2)), b_.fused_activation ? 1 : 2, Traffic::math);
+    add_memory(layer.backward, "activation backward", tensor * 3, b_.fused_activation ? 1 : 2, Traffic::math);
   }
 }
 
@@ -246,7 +259,15 @@ void LayerBuilder::add_selective_recompute(LayerWork& layer) const {
 }
 
 void LayerBuilder::finish(LayerWork& layer) const {
-  if (job_.recompute == Recompute::full) layer.recompute = layer.forward;
+  if (job_.recompute == Recompute::full) {
+    layer.recompute = layer.forward;
+    // The last product and what follows it save nothing for backward.
+    if (b_.recompute_stops_early) {
+      auto& ops = layer.recompute.ops;
+      while (!ops.empty() && ops.back().kind != Op::Kind::gemm) ops.pop_back();
+      if (!ops.empty()) ops.pop_back();
+    }
+  }
   if (job_.recompute == Recompute::selective) add_selective_recompute(layer);
 }
 
@@ -307,8 +328,8 @@ void LayerBuilder::after(TowerWork& work) const {
     wide.add_gemm(part, "output layer", tokens_, h, vocab);
     if (t_.tied) part.parameters = before;
     const double logits = tokens_ * vocab;
-    add_memory(part.forward, "cross-entropy", logits * (b_.fused_cross_entropy ? 6 : 18), b_.fused_cross_entropy ? 3 : 8);
-    add_memory(part.backward, "cross-entropy backward", logits * (b_.fused_cross_entropy ? 4 : 10), b_.fused_cross_entropy ? 1 : 3);
+    add_memory(part.forward, "cross-entropy", logits * (b_.fused_cross_entropy ? 6 : 18), b_.fused_cross_entropy ? 3 : 8, Traffic::cross_entropy);
+    add_memory(part.backward, "cross-entropy backward", logits * (b_.fused_cross_entropy ? 4 : 10), b_.fused_cross_entropy ? 1 : 3, Traffic::cross_entropy);
     if (tp_ > 1) {
       add_exchange(part.forward, "largest logits", Exchange::all_reduce, Group::tensor, tokens_ * 4, 0);
       add_exchange(part.forward, "sum of exponentials", Exchange::all_reduce, Group::tensor, tokens_ * 8, 0);

@@ -23,7 +23,7 @@ class LayerBuilder {
   enum class Half { first, second };  // attention block, feed-forward block
 
   void add_gemm(LayerWork& layer, const char* name, double m, double k, double n, double batch = 1) const;
-  void add_memory(Pass& pass, const char* name, double bytes, int launches = 1) const;
+  void add_memory(Pass& pass, const char* name, double bytes, int launches = 1, Traffic traffic = Traffic::elementwise) const;
   void add_norm(LayerWork& layer, double tokens, double width) const;
   void add_residual(LayerWork& layer, double tokens) const;
   void add_rotary(LayerWork& layer) const;

@@ -215,7 +215,8 @@ void add_activations(Dynamic& d, const Tower& t, const Job& job, const MemoryRul
     const double count = with_experts ? layers.experts : layers.dense;
     if (count == 0) continue;
     const LayerActivations a = layer_activations(t, job, r, with_experts);
-    const double kept = job.recompute == Recompute::none ? a.none : job.recompute == Recompute::selective ? a.selective : a.full;
+    const double full = a.full * job.recompute_share + a.none * (1 - job.recompute_share);
+    const double kept = job.recompute == Recompute::none ? a.none : job.recompute == Recompute::selective ? a.selective : full;
     d.kept += kept * count * flight;
     d.backward = std::max(d.backward, gradients + a.none - kept);
   }
@@ -256,14 +257,21 @@ MemoryParts stage_memory(const std::array<TowerState, 8>& towers, std::size_t co
   }
   double workspace = std::max(0.0, d.backward - d.logits);
   const double busy = d.kept + d.logits + workspace;
-  workspace += std::max(0.0, step_temporary - busy);
+  if (r.frees_gradients && micro_batches <= 1) {
+    // Gradients appear as activations go: the peak is the loss without them, or the end of backward with them.
+    const double gradients = double(parts.gradients.count()), at_the_end = gradients + std::max(d.backward, step_temporary);
+    parts.gradients = scaled(Bytes(1), std::max(0.0, at_the_end - busy));
+  } else {
+    workspace += std::max(0.0, step_temporary - busy);
+  }
   parts.weights += scaled(Bytes(1), gathered);
   parts.activations = scaled(Bytes(1), d.kept);
   parts.logits = scaled(Bytes(1), d.logits);
   parts.workspace = scaled(Bytes(1), workspace);
-  parts.fragmentation = scaled(Bytes(1), r.fragmentation * (busy + gathered));
+  const double stranded = job.recompute == Recompute::none || r.logit == 0 ? 0 : r.stranded_logit / r.logit * d.logits;
+  parts.fragmentation = scaled(Bytes(1), r.fragmentation * (busy + gathered) + stranded);
   const int groups = (p.tp > 1) + 2 * (p.pp > 1) + (p.dp * p.cp > 1) + (p.cp > 1) + (p.ep > 1) + (p.gpus() > 1);
-  parts.communication = groups * r.communicator + (p.dp > 1 ? r.bucket : Bytes(0));
+  parts.communication = groups * r.communicator + (p.dp > 1 ? r.bucket : Bytes(0)) + (p.gpus() > 1 ? r.library : Bytes(0));
   parts.framework = r.context;
   return parts;
 }

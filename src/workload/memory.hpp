@@ -23,6 +23,7 @@ struct MemoryRules {
   double weight = 2;              // as kept
   double weight_copies = 0;       // further copies that live through the step: autocast's 16-bit, fp8 pairs
   double gradient = 4;            // as accumulated
+  bool frees_gradients = false;   // none exist between steps, so the loss of a single micro-batch meets none (PyTorch)
   double gradient_buckets = 0;    // DDP's buckets, a second copy of the gradients; only with dp > 1
   double optimizer_gradient = 0;  // the optimizer's fp32 copy of a 16-bit gradient, sharded with it
   double master = 4;              // fp32 weights beside 16-bit ones
@@ -36,8 +37,11 @@ struct MemoryRules {
   double element = 2;             // of a tensor kept for backward
   double linear_input = 2;        // the input of a matrix product, where it is kept in another format (fp8)
   double residual = 2;            // the residual stream (fp32 under autocast)
-  bool fused_norm = true;         // else an rms norm keeps its fp32 intermediate too
-  bool fused_activation = true;   // else a gated block keeps silu(gate) too
+  double softmax = 2;             // attention probabilities, where a score matrix is kept (fp32 under autocast)
+  int qkv_inputs = 1;             // copies of the attention block's input: autocast casts it for each projection
+  int gate_inputs = 1;            // likewise for a gated feed-forward block
+  bool fused_norm = true;         // else an rms norm keeps its fp32 input and what it scales
+  bool fused_activation = true;   // else every step of the activation keeps its tensor
   bool flash_attention = true;    // no score matrix is kept
   bool dropout = false;           // masks are kept where the architecture trains with dropout
   Selective selective = Selective::core_attention;
@@ -48,9 +52,11 @@ struct MemoryRules {
 
   // Overheads.
   Bytes context;                  // CUDA context and libraries
+  Bytes library;                  // NCCL's kernels, once there is more than one GPU
   Bytes communicator;             // one NCCL communicator's buffers
   Bytes bucket;                   // gradient and parameter buckets beside the gradients
   double fragmentation = 0;       // share by which the caching allocator holds more than is in use
+  double stranded_logit = 0;      // with recomputation: bytes a logit that activations of the next step break up
 
   int node_gpus = 8;              // ranks of an hsdp group where the job says "one node"
 };
@@ -61,7 +67,7 @@ MemoryRules memory_rules(const Job& job);
 
 struct MemoryParts {
   Bytes weights;         // with their copies, and gathered ones
-  Bytes gradients;       // accumulated, with buckets
+  Bytes gradients;       // accumulated, with buckets; at the peak, so 0 where the loss meets none yet
   Bytes optimizer;       // master weights, moments, fp32 gradient copies
   Bytes activations;     // kept between forward and backward
   Bytes logits;          // of the loss

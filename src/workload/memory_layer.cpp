@@ -42,14 +42,14 @@ bool keeps_masks(const Tower& t, const MemoryRules& r) {
   return t.dropout || (r.dropout && t.norm == Norm::layer);
 }
 
-// The input of one norm. Unfused, PyTorch keeps the fp32 input, the normalised fp32 tensor and its 16-bit copy.
-double norm_input(const Tower& t, const MemoryRules& r) { return !r.fused_norm && t.norm == Norm::rms ? 4 + 4 + r.element : r.residual; }
+// The input of one norm. An rms norm of separate operations keeps the fp32 input and the normalised tensor.
+double norm_input(const Tower& t, const MemoryRules& r) { return !r.fused_norm && t.norm == Norm::rms ? 4 + r.residual : r.residual; }
 
 double stream_bytes(const Tower& t, const Share& s) { return double(t.hidden) * s.tokens * s.stream; }
 
 // q, k, v, the attention output, and what the core needs in between.
 double attention(const Tower& t, const Share& s, const MemoryRules& r, bool with_scores) {
-  double sum = stream_bytes(t, s) * (norm_input(t, r) + r.linear_input);
+  double sum = stream_bytes(t, s) * (norm_input(t, r) + r.qkv_inputs * r.linear_input);
   sum += r.element * s.tokens * (s.query + s.key_value + (t.latent.kv_rank > 0 ? s.value : s.key_value));
   if (t.qk_norm) sum += r.element * s.tokens * (s.query + s.key_value);
   if (t.latent.kv_rank > 0) {  // compressed queries, keys and values, before and after their norms
@@ -61,20 +61,23 @@ double attention(const Tower& t, const Share& s, const MemoryRules& r, bool with
   if (r.flash_attention) {
     sum += 4 * s.tokens * s.heads;  // log-sum-exp of each row
   } else if (with_scores) {
-    sum += s.scores * (r.element + (masks ? 1 + r.element : 0));  // softmax; its mask and what is left of it
+    // Softmax; its mask and what is left of it, or its 16-bit copy for the product with the values.
+    sum += s.scores * (r.softmax + (masks ? 1 + r.element : r.softmax > r.element ? r.element : 0));
   }
   return sum + (masks ? stream_bytes(t, s) : 0);
 }
 
 // Inner tensors of a feed-forward block of width `ffn` (this rank's part) over `tokens`.
 double inner(const Tower& t, double ffn, double tokens, const MemoryRules& r) {
-  const double before = t.gated ? (r.fused_activation ? 2 : 3) : 1;
+  const double activation = r.fused_activation ? 1 : t.activation_tensors;
+  const double before = t.gated ? activation + (r.fused_activation ? 1 : 2) : activation;  // gate, up; silu(gate) where it is a tensor
   return tokens * ffn * (before * r.element + r.linear_input);
 }
 
 double feed_forward(const Tower& t, const Share& s, const MemoryRules& r) {
   const double norm = t.norms >= 2 ? norm_input(t, r) : 0;  // one norm serves both blocks where the family has but one
-  return stream_bytes(t, s) * (norm + r.linear_input + (keeps_masks(t, r) ? 1 : 0)) + inner(t, double(t.ffn) / s.tp, s.tokens, r);
+  const double inputs = (t.gated ? r.gate_inputs : 1) * r.linear_input;
+  return stream_bytes(t, s) * (norm + inputs + (keeps_masks(t, r) ? 1 : 0)) + inner(t, double(t.ffn) / s.tp, s.tokens, r);
 }
 
 // Experts with an even load: every rank passes per_token · tokens / tp expert tokens through whole experts, or all of them

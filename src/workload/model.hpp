@@ -64,6 +64,9 @@ struct Tower {
   std::int64_t extra_positions = 0;  // rows of the position table that no token uses (OPT)
   std::int64_t token_types = 0;      // segment embeddings (BERT)
   bool dropout = false;        // the architecture is trained with dropout (GPT-2, BERT)
+  // Tensors of the inner width that the activation keeps when each of its operations runs as a kernel of its own: 1 for
+  // ReLU, GELU and SiLU, 2 for quick_gelu (x·sigmoid), 7 for gelu_new (a chain in fp32).
+  double activation_tensors = 1;
 
   // Tokens a sample brings to this stack: patches + 1 (the class token) for vision; for text `sequence`, or
   // max_positions where the job states none (CLIP's text has one fixed length).

@@ -37,6 +37,7 @@ void gpt2(ConfigReader& in, Model& model) {
   t.max_positions = in.integer({"n_positions", "max_position_embeddings", "n_ctx"}, "the longest sequence: rows of the position table");
   t.positions = Positions::learned;
   t.dropout = in.number_or({"resid_pdrop"}, 0.1) > 0;
+  t.activation_tensors = in.activation_tensors("activation_function", "gelu_new");
   t.tied = in.flag_or({"tie_word_embeddings"}, true);  // absent from GPT-2's own files
   model.towers = {t};
 }
@@ -48,6 +49,7 @@ void gpt_neox(ConfigReader& in, Model& model) {
   t.max_positions = in.integer_or({"max_position_embeddings"}, 0);
   t.positions = Positions::rotary;
   t.dropout = in.number_or({"hidden_dropout"}, 0) > 0;
+  t.activation_tensors = in.activation_tensors("hidden_act", "gelu");
   t.tied = tied(in, false);
   if (!in.flag_or({"attention_bias"}, true)) in.fault(in.where({"attention_bias"}), "gpt_neox without attention biases is not modelled", kShortForm);
   model.towers = {t};

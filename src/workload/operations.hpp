@@ -11,6 +11,8 @@
 namespace trunkline::workload {
 
 enum class Group : std::uint8_t { tensor, context, expert, data, pipeline };
+// Which kind of kernel moves the bytes; each reaches its own share of the memory bandwidth.
+enum class Traffic : std::uint8_t { elementwise, math, norm_forward, norm_backward, cross_entropy, copy };
 enum class Exchange : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, ring_pass };
 
 struct Op {
@@ -23,13 +25,15 @@ struct Op {
   double m = 0, n = 0, k = 0, batch = 1;
   catalog::Precision precision = catalog::Precision::bf16;
   double output_bytes = 2;
+  bool exact = false;          // fp8: sums promoted to full precision as they go (gradients), slower than fast accumulation
 
   // attention core
   double sequences = 0, heads = 0, kv_heads = 0, query_length = 0, key_length = 0, head_dim = 0;
-  bool causal = true, backward = false, flash = true;
+  bool causal = true, backward = false, flash = true, fused_softmax = false, dropout = false;
 
   // memory: bytes read + written
   double bytes = 0;
+  Traffic traffic = Traffic::elementwise;
 
   // exchange: `size` as collectives::time_of counts it
   Exchange exchange = Exchange::all_reduce;
