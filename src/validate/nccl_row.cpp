@@ -154,7 +154,10 @@ class RowReader {
     if (intra.empty()) {
       intra = !board ? "pcie" : card_->link_family == catalog::LinkFamily::xgmi ? "xgmi" : has_switch ? "nvswitch" : "nvlink";
       if (ranks_ > 1) assume("intra_node", intra + " (the GPU's form)");
-    } else if (intra == "nvlink" && has_switch) {
+    } else if (intra == "nvlink" && !board && card_->links > 0) {
+      intra = "nvlink-bridge";
+      assume("intra_node", "bridged pairs (text says NVLink, the card is PCIe)");
+    } else if (intra == "nvlink" && (has_switch || gpus_per_node_ > 8)) {
       intra = "nvswitch";
       assume("intra_node", "nvswitch (text says NVLink)");
     }
