@@ -132,10 +132,10 @@ Result<Prediction> predict(const Job& asked, const topology::Platform& platform,
   p.breakdown.exposed_comm_s = double(step.parts.exposed_comm) * kSecond;
   p.breakdown.bubble_s = double(step.parts.bubble) * kSecond;
   p.breakdown.other_s = double(step.parts.other) * kSecond;
-  p.memory.parts = workload::memory_of(job, workload::memory_rules(job.framework, job.precision));
+  p.memory.parts = workload::memory_of(job, workload::memory_rules(job));
   p.memory.per_gpu = p.memory.parts.total();
   p.memory.capacity = platform.node.gpu.memory;
-  p.memory.fits = p.memory.per_gpu <= p.memory.capacity;
+  p.memory.fits = p.memory.per_gpu - p.memory.parts.fragmentation <= p.memory.capacity;
   if (options.extras) add_data_and_checkpoint(job, platform, p);
   set_rates(p, job, work, platform.node.gpu);
   if (options.extras) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "predict/prediction.hpp"
@@ -13,15 +14,25 @@ using workload::Sharding;
 
 namespace {
 
-Bytes memory_of(const Job& job) { return workload::memory_of(job, workload::memory_rules(job.framework, job.precision)).total(); }
+// What must be there at once: the caching allocator gives fragments back before it fails.
+Bytes memory_of(const Job& job) {
+  const auto parts = workload::memory_of(job, workload::memory_rules(job));
+  return parts.total() - parts.fragmentation;
+}
 
-// The least recomputation that fits; the most of it where nothing fits.
-Recompute least_recompute(Job job, Bytes capacity) {
-  for (Recompute r : {Recompute::none, Recompute::selective, Recompute::full}) {
-    job.recompute = r;
-    if (memory_of(job) <= capacity) return r;
-  }
-  return Recompute::full;
+// The least recomputation that fits: none, else full recomputation of as few layers as need be (memory is linear in their
+// share), else of all.
+void recompute_least(Job& job, Bytes capacity) {
+  job.recompute_share = 1;
+  job.recompute = Recompute::none;
+  const double none = double(memory_of(job).count()), room = double(capacity.count());
+  if (none <= room) return;
+  job.recompute = Recompute::selective;
+  if (double(memory_of(job).count()) <= room) return;
+  job.recompute = Recompute::full;
+  const double full = double(memory_of(job).count());
+  constexpr double kStep = 1.0 / 64;  // whole layers, about
+  if (full < room && none > full) job.recompute_share = std::min(1.0, std::ceil((none - room) / (none - full) / kStep) * kStep);
 }
 
 Result<int> data_parallel(const Job& job, const topology::Platform& platform) {
@@ -62,6 +73,10 @@ Result<Job> finish(Job job, const topology::Platform& platform) {
     job.open.dp = false;
   }
   TRUNKLINE_TRY(settle_batch(job));
+  if (!job.parallelism.sequence_parallel && workload::behaviour_of(job, platform.node.gpu.generation).sequence_parallel) {
+    job.parallelism.sequence_parallel = true;
+    note(job, "sequence_parallel", "true (the framework's habit)");
+  }
   if (job.open.sharding) {
     job.parallelism.sharding = Sharding::none;
     for (Sharding s : {Sharding::none, Sharding::zero1, Sharding::zero3}) {
@@ -74,9 +89,10 @@ Result<Job> finish(Job job, const topology::Platform& platform) {
     note(job, "sharding", workload::name_of(job.parallelism.sharding) + " (the least that fits)");
   }
   if (job.open.recompute) {
-    job.recompute = least_recompute(job, capacity);
+    recompute_least(job, capacity);
     job.open.recompute = false;
-    note(job, "recompute", workload::name_of(job.recompute) + " (the least that fits)");
+    const bool part = job.recompute == Recompute::full && job.recompute_share < 1;
+    note(job, "recompute", workload::name_of(job.recompute) + (part ? fmt::format(" for {:.0f} % of the layers", 100 * job.recompute_share) : "") + " (the least that fits)");
   }
   job.open = {};
   return job;

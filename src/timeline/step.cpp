@@ -85,7 +85,7 @@ class StepTimer {
       if (work.count == 0) return l;
       l.forward = pricer_.price(work.forward);
       l.backward = pricer_.price(work.backward);
-      l.recompute = pricer_.price(work.recompute);
+      l.recompute = pricer_.price(work.recompute) * (in_.job.recompute == workload::Recompute::full ? in_.job.recompute_share : 1.0);
       l.parameters = work.parameters;
       l.expert_parameters = work.expert_parameters;
       return l;
@@ -125,6 +125,7 @@ class StepTimer {
     t.matrix *= factor;
     t.memory *= factor;
     t.contention *= factor;
+    t.host *= factor;
   }
 
   void add_sharding(ChunkTime& t, double layers, const LayerPrices& l, double compute_s, bool backward) const {
@@ -210,7 +211,10 @@ class StepTimer {
   Tail tail(int stage) const {
     Tail t;
     const double held = stage_parameters(stage, false), experts = stage_parameters(stage, true);
-    const double last_backward = backward_[std::size_t(stage)].gpu(), first_forward = forward_[std::size_t(stage)].gpu();
+    // Beside what gradients and weights travel: the last micro-batch's backward and the first one's forward; interleaved
+    // schedules finish a chunk for a whole group of micro-batches before the next, so the group's passes count.
+    const double group = chunks_ > 1 ? double(std::min<std::int64_t>(stages_, micro_batches_)) : 1;
+    const double last_backward = backward_[std::size_t(stage)].gpu() * group, first_forward = forward_[std::size_t(stage)].gpu() * group;
     const bool zero1 = p_.sharding == Sharding::zero1 || p_.sharding == Sharding::zero2;
     const auto sync = [&](const collectives::Domain& domain, double parameters) {
       if (sharded_ || domain.ranks() <= 1 || parameters <= 0) return;
@@ -238,7 +242,7 @@ class StepTimer {
     const double shard = zero1 || sharded_ ? (p_.sharding == Sharding::hsdp ? in_.domains.shard.ranks() : std::max(1, in_.domains.data.ranks())) : 1;
     if (in_.effects.memory_bound && in_.job.kind == workload::TrainingKind::full) {
       constexpr double kAdamBytes = 4 + 3 * 8 + 2 + 4;  // gradient, master and two moments read + written, 16-bit copy, norm
-      t.optimizer = in_.kernels.memory_bound((held + experts) / shard * kAdamBytes).si();
+      t.optimizer = in_.kernels.memory_bound((held + experts) / shard * kAdamBytes, kernels::MemoryKind::optimizer).si();
     }
     t.other = in_.effects.launch ? in_.behaviour.step_overhead_s : 0;
     return t;

@@ -37,7 +37,7 @@ struct StepInput {
   const Domains& domains;
   Effects effects;
   collectives::Options collective_options;
-  double compute_factor = 1;             // fitted: kernel time × this (a framework and GPU generation)
+  double compute_factor = 1;             // fitted: time of kernels and of their launches × this (a framework and GPU generation)
 };
 
 struct StepResult {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
@@ -180,6 +181,8 @@ class RowReader {
     auto& p = job.parallelism;
     if (const auto s = workload::sharding_from(text("sharding_norm"))) {
       p.sharding = *s;
+      const std::string& stated = text("sharding");  // "FSDP=128": the ranks that share one copy
+      if (const auto at = stated.find("FSDP="); at != std::string::npos) p.shard_group = std::atoi(stated.c_str() + at + 5);
       return;
     }
     switch (job.framework) {
@@ -201,14 +204,8 @@ class RowReader {
     if (extra.find("schedule zb-2p") != std::string::npos) p.schedule = workload::Schedule::zero_bubble_2p;
     else if (extra.find("schedule zb-1p") != std::string::npos) p.schedule = workload::Schedule::zero_bubble_1p;
     else if (extra.find("schedule 1f1b-i") != std::string::npos && p.vpp == 1) {
-      const auto& tower = out_layers_;
-      for (int v : {tower / p.pp, 4, 3, 2}) {
-        if (v > 1 && tower % (p.pp * v) == 0) {
-          p.vpp = v;
-          assume("vpp", fmt::format("{} (interleaved, one layer a chunk where it divides)", v));
-          break;
-        }
-      }
+      p.vpp = std::max(1, (out_layers_ + p.pp - 1) / p.pp);
+      assume("vpp", fmt::format("{} (interleaved, each layer its own chunk)", p.vpp));
     }
   }
 

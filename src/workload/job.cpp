@@ -91,7 +91,8 @@ Result<void> read_training(const io::Value& value, Job& job, Notes& notes) {
   const io::Value& lora = block_of(training, "lora");
   if (job.kind == TrainingKind::full) {
     if (lora.is_null()) return {};
-    return bad_input(lora.where(), "training.lora: adapters are described, but training.kind is full", "write kind: lora or kind: qlora, or remove the block");
+    return bad_input(lora.where(), "training.lora: adapters are described, but training.kind is full",
+                     "write kind: lora or kind: qlora, or remove the block");
   }
   if (const auto rank = io::get_integer(lora, "rank")) {
     job.lora.rank = int(*rank);
@@ -121,7 +122,8 @@ Result<void> read_batch(const io::Value& value, Job& job, Notes& notes) {
   }
   const bool language = job.model.kind == Model::Kind::causal_lm || job.model.kind == Model::Kind::masked_lm;
   if (!language) return {};
-  return bad_input(batch.where(), fmt::format("batch lacks the key \"sequence\", which {} needs", job.model.name), "sequence: tokens a sample, such as 4096");
+  return bad_input(batch.where(), fmt::format("batch lacks the key \"sequence\", which {} needs", job.model.name),
+                   "sequence: tokens a sample, such as 4096");
 }
 
 // One degree of parallelism. Inside a block that the user wrote, an absent degree is 1 (noted) and only `auto` leaves it
@@ -144,7 +146,8 @@ void read_sharding(const io::Value& block, Job& job, Notes& notes) {
     job.parallelism.sharding = *sharding_from(*io::get_text(block, "sharding"));
   }
   if (const auto group = io::get_integer(block, "shard_group")) job.parallelism.shard_group = int(*group);
-  if (job.parallelism.sharding == Sharding::hsdp && job.parallelism.shard_group == 0) notes.add("parallelism.shard_group", "one node (not stated)");
+  if (job.parallelism.sharding == Sharding::hsdp && job.parallelism.shard_group == 0)
+    notes.add("parallelism.shard_group", "one node (not stated)");
 }
 
 void read_parallelism(const io::Value& value, Job& job, Notes& notes) {
@@ -180,7 +183,8 @@ void read_data(const io::Value& value, Job& job, Notes& notes) {
   data.samples = *io::get_number(block, "samples");
   data.bytes_per_sample = *io::get_bytes(block, "bytes_per_sample");
   data.source = choice_or(block, "source", DataSource::ingest, words::source_from, notes, "data.source");
-  data.staging = choice_or(block, "staging", data.source == DataSource::ingest ? Staging::before : Staging::none, words::staging_from, notes, "data.staging");
+  data.staging = choice_or(block, "staging", data.source == DataSource::ingest ? Staging::before : Staging::none, words::staging_from,
+                           notes, "data.staging");
   job.data = data;
 }
 
@@ -191,7 +195,8 @@ Result<std::int64_t> steps_from(const io::Value& every) {
   const std::string_view unit = space == std::string_view::npos ? std::string_view() : trim(text.substr(space));
   const auto number = parse_integer(text.substr(0, space));
   if (!number || *number < 1 || (unit != "steps" && unit != "step")) {
-    return bad_input(every.where(), fmt::format("checkpoint.every: found {}, expected a number of steps", every.describe()), "write it with its unit: every: 1000 steps");
+    return bad_input(every.where(), fmt::format("checkpoint.every: found {}, expected a number of steps", every.describe()),
+                     "write it with its unit: every: 1000 steps");
   }
   return *number;
 }
@@ -221,14 +226,16 @@ Result<void> read_run(const io::Value& value, Job& job) {
     if (length && *length <= 0) return bad_input(block.where(), "run: a length of 0 trains nothing", "expected more than 0");
   }
   if (job.run.epochs && !job.data) {
-    return bad_input(block.where(), "run.epochs: the job describes no dataset, so an epoch has no length", "add data: {samples: …, bytes_per_sample: …}, or give steps or tokens");
+    return bad_input(block.where(), "run.epochs: the job describes no dataset, so an epoch has no length",
+                     "add data: {samples: …, bytes_per_sample: …}, or give steps or tokens");
   }
   return {};
 }
 
 Result<Model> read_model_key(const io::Value& value, const std::string& base_directory) {
   const io::Value* model = value.is_map() ? value.find("model") : nullptr;
-  if (model && model->is_scalar()) TRUNKLINE_TRY(model_of_job(*model, base_directory));  // names the nearest model before the rest is checked
+  if (model && model->is_scalar())
+    TRUNKLINE_TRY(model_of_job(*model, base_directory));  // names the nearest model before the rest is checked
   TRUNKLINE_TRY(io::check(value, job_spec()));
   return model_of_job(*model, base_directory);
 }

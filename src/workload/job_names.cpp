@@ -26,8 +26,11 @@ constexpr Words<Framework, 15> kFrameworks{{{Framework::pytorch_eager, "pytorch-
                                             {Framework::pax, "pax"},
                                             {Framework::internevo, "internevo"},
                                             {Framework::ideal, "ideal"}}};
-constexpr Words<Sharding, 5> kShardings{
-    {{Sharding::none, "none"}, {Sharding::zero1, "zero1"}, {Sharding::zero2, "zero2"}, {Sharding::zero3, "zero3"}, {Sharding::hsdp, "hsdp"}}};
+constexpr Words<Sharding, 5> kShardings{{{Sharding::none, "none"},
+                                         {Sharding::zero1, "zero1"},
+                                         {Sharding::zero2, "zero2"},
+                                         {Sharding::zero3, "zero3"},
+                                         {Sharding::hsdp, "hsdp"}}};
 constexpr Words<Recompute, 3> kRecomputes{{{Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}}};
 constexpr Words<Schedule, 4> kSchedules{{{Schedule::one_f_one_b, "1f1b"},
                                          {Schedule::gpipe, "gpipe"},

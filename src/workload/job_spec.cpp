@@ -29,19 +29,21 @@ FieldSpec block(const char* name, const char* doc, const ObjectSpec& object, std
 }
 
 const ObjectSpec& precision_spec() {
-  static const ObjectSpec spec{"job.training.precision",
-                               "number formats; one word sets compute and leaves the rest to the framework's habit",
-                               {choice("compute", "of the matrix products", words::precisions()),
-                                choice("parameters", "in which the weights are kept", {"fp32", "fp16", "bf16"}),
-                                choice("optimizer", "of the optimizer's states; fp32 beside 16-bit weights means a master copy too", {"fp32", "fp16", "bf16"})}};
+  static const ObjectSpec spec{
+      "job.training.precision",
+      "number formats; one word sets compute and leaves the rest to the framework's habit",
+      {choice("compute", "of the matrix products", words::precisions()),
+       choice("parameters", "in which the weights are kept", {"fp32", "fp16", "bf16"}),
+       choice("optimizer", "of the optimizer's states; fp32 beside 16-bit weights means a master copy too", {"fp32", "fp16", "bf16"})}};
   return spec;
 }
 
 const ObjectSpec& lora_spec() {
-  static const ObjectSpec spec{"job.training.lora",
-                               "low-rank adapters beside frozen weights",
-                               {whole("rank", "rank of each adapter", 1, 65536),
-                                choice("targets", "matrices that get an adapter: attention's four, or every linear layer", {"attention", "all_linear"})}};
+  static const ObjectSpec spec{
+      "job.training.lora",
+      "low-rank adapters beside frozen weights",
+      {whole("rank", "rank of each adapter", 1, 65536),
+       choice("targets", "matrices that get an adapter: attention's four, or every linear layer", {"attention", "all_linear"})}};
   return spec;
 }
 
@@ -54,7 +56,11 @@ const ObjectSpec& training_spec() {
        choice("optimizer", "the update rule", words::optimizers()),
        choice("framework", "whose habits the step follows", words::frameworks()),
        choice("recompute", "activations computed again in backward; auto or absent = the least that fits", words::recomputes(), {"auto"}),
-       {.name = "recompute_share", .type = FieldType::number, .doc = "share of the layers that recompute: full applies to", .min = 0, .max = 1},
+       {.name = "recompute_share",
+        .type = FieldType::number,
+        .doc = "share of the layers that recompute: full applies to",
+        .min = 0,
+        .max = 1},
        yes_no("compile", "kernels are fused by a compiler (torch.compile)"),
        yes_no("flash_attention", "attention without a stored score matrix; absent = the framework's habit"),
        block("lora", "adapters, for kind lora and qlora", lora_spec())}};
@@ -65,7 +71,12 @@ const ObjectSpec& batch_spec() {
   static const ObjectSpec spec{"job.batch",
                                "samples a step",
                                {whole("global", "samples a step, all GPUs together", 1, 1e9, true),
-                                {.name = "micro", .type = FieldType::integer, .doc = "samples a GPU passes at once; auto or absent = chosen", .also = {"auto"}, .min = 1, .max = 1e6},
+                                {.name = "micro",
+                                 .type = FieldType::integer,
+                                 .doc = "samples a GPU passes at once; auto or absent = chosen",
+                                 .also = {"auto"},
+                                 .min = 1,
+                                 .max = 1e6},
                                 whole("sequence", "tokens a sample; needed for language models", 1, 1e8)}};
   return spec;
 }
@@ -75,9 +86,11 @@ const ObjectSpec& parallelism_spec() {
       "job.parallelism",
       "how the work is split; auto or absent = chosen",
       {degree("tp", "tensor parallelism"), degree("pp", "pipeline stages"), degree("vpp", "model chunks a stage (interleaved schedule)"),
-       degree("dp", "data parallelism"), degree("cp", "context parallelism: ranks that share one sequence"), degree("ep", "expert parallelism"),
-       degree("etp", "tensor parallelism inside an expert; absent = as tp"),
-       choice("sharding", "what data-parallel ranks share out: optimizer (zero1), gradients too (zero2), weights too (zero3 = fsdp), or within a group (hsdp)",
+       degree("dp", "data parallelism"), degree("cp", "context parallelism: ranks that share one sequence"),
+       degree("ep", "expert parallelism"), degree("etp", "tensor parallelism inside an expert; absent = as tp"),
+       choice("sharding",
+              "what data-parallel ranks share out: optimizer (zero1), gradients too (zero2), weights too (zero3 = fsdp), or within a group "
+              "(hsdp)",
               words::shardings(), {"auto"}),
        degree("shard_group", "ranks that share one copy under hsdp; absent = one node"),
        choice("schedule", "how a pipeline orders its micro-batches; interleaving follows from vpp", words::schedules()),
@@ -86,12 +99,13 @@ const ObjectSpec& parallelism_spec() {
 }
 
 const ObjectSpec& data_spec() {
-  static const ObjectSpec spec{"job.data",
-                               "the dataset and how it arrives",
-                               {{.name = "samples", .type = FieldType::number, .doc = "samples in the dataset", .required = true, .min = 1, .max = 1e15},
-                                {.name = "bytes_per_sample", .type = FieldType::bytes, .doc = "mean size of a stored sample", .required = true},
-                                choice("source", "where it lies: behind the ingest line, on the storage volume, on local disks", words::sources()),
-                                choice("staging", "copied to local disk before training, while training, or never", words::stagings())}};
+  static const ObjectSpec spec{
+      "job.data",
+      "the dataset and how it arrives",
+      {{.name = "samples", .type = FieldType::number, .doc = "samples in the dataset", .required = true, .min = 1, .max = 1e15},
+       {.name = "bytes_per_sample", .type = FieldType::bytes, .doc = "mean size of a stored sample", .required = true},
+       choice("source", "where it lies: behind the ingest line, on the storage volume, on local disks", words::sources()),
+       choice("staging", "copied to local disk before training, while training, or never", words::stagings())}};
   return spec;
 }
 
@@ -99,28 +113,31 @@ const ObjectSpec& checkpoint_spec() {
   static const ObjectSpec spec{"job.checkpoint",
                                "saving the state",
                                {{.name = "every", .type = FieldType::text, .doc = "how often, such as 1000 steps", .required = true},
-                                choice("to", "the storage volume or local disks", words::targets()), choice("mode", "training waits, or goes on while it is written", words::modes())}};
+                                choice("to", "the storage volume or local disks", words::targets()),
+                                choice("mode", "training waits, or goes on while it is written", words::modes())}};
   return spec;
 }
 
 const ObjectSpec& run_spec() {
-  static const ObjectSpec spec{"job.run",
-                               "how long: one of the three",
-                               {{.name = "epochs", .type = FieldType::number, .doc = "passes over the dataset", .min = 0, .max = 1e9},
-                                {.name = "steps", .type = FieldType::number, .doc = "optimizer updates", .min = 0, .max = 1e15},
-                                {.name = "tokens", .type = FieldType::number, .doc = "tokens trained on, such as 2e12", .min = 0, .max = 1e18}}};
+  static const ObjectSpec spec{
+      "job.run",
+      "how long: one of the three",
+      {{.name = "epochs", .type = FieldType::number, .doc = "passes over the dataset", .min = 0, .max = 1e9},
+       {.name = "steps", .type = FieldType::number, .doc = "optimizer updates", .min = 0, .max = 1e15},
+       {.name = "tokens", .type = FieldType::number, .doc = "tokens trained on, such as 2e12", .min = 0, .max = 1e18}}};
   return spec;
 }
 
 }  // namespace
 
 const io::ObjectSpec& job_spec() {
-  static const ObjectSpec spec{"job",
-                               "a training job: model, data, parallelism and schedule",
-                               {block("model", "a built-in name, or a block of keys", model_spec(), builtin_model_names(), true),
-                                block("training", "how the model is trained", training_spec()), block("batch", "samples a step", batch_spec(), {}, true),
-                                block("parallelism", "how the work is split", parallelism_spec(), {"auto"}), block("data", "the dataset", data_spec()),
-                                block("checkpoint", "saving the state", checkpoint_spec()), block("run", "how long", run_spec())}};
+  static const ObjectSpec spec{
+      "job",
+      "a training job: model, data, parallelism and schedule",
+      {block("model", "a built-in name, or a block of keys", model_spec(), builtin_model_names(), true),
+       block("training", "how the model is trained", training_spec()), block("batch", "samples a step", batch_spec(), {}, true),
+       block("parallelism", "how the work is split", parallelism_spec(), {"auto"}), block("data", "the dataset", data_spec()),
+       block("checkpoint", "saving the state", checkpoint_spec()), block("run", "how long", run_spec())}};
   return spec;
 }
 

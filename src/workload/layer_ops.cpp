@@ -67,6 +67,7 @@ void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double
     op.m = k, op.k = m, op.n = n;
     op.output_bytes = b_.fused_weight_gradient ? 4 : kElement;
     layer.backward.ops.push_back(op);
+    if (t_.biases && batch == 1) add_memory(layer.backward, "bias gradient", m * n * kElement);
     if (!b_.fused_weight_gradient) add_memory(layer.backward, "accumulate gradient", weights * (kElement + 2 * b_.accumulate_bytes));
   }
   if (b_.autocast_weights) add_memory(layer.forward, "cast weights", weights * (4 + kElement));

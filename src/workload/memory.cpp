@@ -87,13 +87,13 @@ double in_flight(const Parallelism& p, int stage, double micro_batches) {
 
 // Parameters of one stage on one GPU before data-parallel sharding.
 struct StageState {
-  double shared = 0;      // in data-parallel groups of dp·cp
-  double experts = 0;     // in expert-data-parallel groups
-  double layer = 0;       // the largest layer: what sharding gathers at once
-  double output = 0;      // the output layer, where the stage holds it
-  double matrix = 0;      // the widest single matrix
-  double adapters = 0;    // LoRA's
-  double plain = 0;       // of `shared`: embeddings and norms, which stay in 16 bits under QLoRA
+  double shared = 0;    // in data-parallel groups of dp·cp
+  double experts = 0;   // in expert-data-parallel groups
+  double layer = 0;     // the largest layer: what sharding gathers at once
+  double output = 0;    // the output layer, where the stage holds it
+  double matrix = 0;    // the widest single matrix
+  double adapters = 0;  // LoRA's
+  double plain = 0;     // of `shared`: embeddings and norms, which stay in 16 bits under QLoRA
 };
 
 double adapter_parameters(const Tower& t, const Job& job, double layers_dense, double layers_experts) {
@@ -174,7 +174,8 @@ StateBytes trained_state(double trained, double shards, const Job& job, const Me
 double frozen_bytes(const StageState& stage, const Job& job, const MemoryRules& r, const Shards& shards) {
   const bool all = job.parallelism.sharding == Sharding::zero3 || job.parallelism.sharding == Sharding::hsdp;
   const double linear = (job.kind == TrainingKind::qlora ? kFourBit : 2) + (r.gathers_weights || r.weight > 2 ? 0 : r.weight_copies);
-  return (linear * (stage.shared - stage.plain) + 2 * stage.plain) / (all ? shards.shared : 1) + linear * stage.experts / (all ? shards.experts : 1);
+  return (linear * (stage.shared - stage.plain) + 2 * stage.plain) / (all ? shards.shared : 1) +
+         linear * stage.experts / (all ? shards.experts : 1);
 }
 
 void add_state(MemoryParts& parts, double& step_temporary, const StageState& stage, const Job& job, const MemoryRules& r) {
@@ -200,16 +201,18 @@ void add_state(MemoryParts& parts, double& step_temporary, const StageState& sta
 }
 
 struct Dynamic {
-  double kept = 0;      // between forward and backward
+  double kept = 0;  // between forward and backward
   double logits = 0;
   double backward = 0;  // one layer's backward: what it computes again, and its gradients
 };
 
-void add_activations(Dynamic& d, const Tower& t, const Job& job, const MemoryRules& r, const Layers& layers, double flight, bool first, bool last) {
+void add_activations(Dynamic& d, const Tower& t, const Job& job, const MemoryRules& r, const Layers& layers, double flight, bool first,
+                     bool last) {
   const Parallelism& p = job.parallelism;
   const double tokens = double(job.batch.micro) * double(t.tokens(job.batch.sequence)) / (t.is_vision() ? 1 : p.cp);
   const double stream = double(t.hidden) * tokens * (p.sequence_parallel ? 1.0 / p.tp : 1);
-  const double ffn = std::max(layers.dense > 0 ? double(t.ffn) : 0, layers.experts > 0 ? double(t.experts.ffn) * (t.experts.per_token + t.experts.shared) : 0);
+  const double ffn = std::max(layers.dense > 0 ? double(t.ffn) : 0,
+                              layers.experts > 0 ? double(t.experts.ffn) * (t.experts.per_token + t.experts.shared) : 0);
   const double gradients = r.element * (stream + (t.gated ? 3 : 2) * ffn / p.tp * tokens);
   for (const bool with_experts : {false, true}) {
     const double count = with_experts ? layers.experts : layers.dense;
@@ -249,7 +252,8 @@ MemoryParts stage_memory(const std::array<TowerState, 8>& towers, std::size_t co
   parts.stage = stage;
   double step_temporary = 0;
   add_state(parts, step_temporary, state, job, r);
-  const bool gathers = p.sharding == Sharding::zero3 || p.sharding == Sharding::hsdp || (r.gathers_weights && r.weight > r.gathered && p.sharding != Sharding::zero2);
+  const bool gathers = p.sharding == Sharding::zero3 || p.sharding == Sharding::hsdp ||
+                       (r.gathers_weights && r.weight > r.gathered && p.sharding != Sharding::zero2);
   double gathered = 0;
   if (gathers) {
     gathered = r.gathered * (2 * state.layer + state.output);  // the layer in work, the next one, the output layer
@@ -271,7 +275,8 @@ MemoryParts stage_memory(const std::array<TowerState, 8>& towers, std::size_t co
   const double stranded = job.recompute == Recompute::none || r.logit == 0 ? 0 : r.stranded_logit / r.logit * d.logits;
   parts.fragmentation = scaled(Bytes(1), r.fragmentation * (busy + gathered) + stranded);
   const int groups = (p.tp > 1) + 2 * (p.pp > 1) + (p.dp * p.cp > 1) + (p.cp > 1) + (p.ep > 1) + (p.gpus() > 1);
-  parts.communication = groups * r.communicator + (p.dp > 1 ? r.bucket : Bytes(0)) + (p.gpus() > 1 ? r.library : Bytes(0));
+  parts.communication = groups * r.communicator + (p.dp > 1 ? r.bucket : Bytes(0)) + (p.gpus() > 1 ? r.library : Bytes(0)) +
+                        (std::min(p.ep, r.node_gpus) - 1) * r.all_to_all_peer;
   parts.framework = r.context;
   return parts;
 }

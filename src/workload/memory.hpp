@@ -12,9 +12,9 @@ namespace trunkline::workload {
 
 // What `recompute: selective` keeps.
 enum class Selective {
-  core_attention,      // Megatron: all but the score matrix (nothing is saved where attention is flash)
-  alternate_matmuls,   // torchtitan's `op` policy: every second matrix product and the attention output
-  all_matmuls,         // MaxText's `minimal` policy: every matrix product and the attention output
+  core_attention,     // Megatron: all but the score matrix (nothing is saved where attention is flash)
+  alternate_matmuls,  // torchtitan's `op` policy: every second matrix product and the attention output
+  all_matmuls,        // MaxText's `minimal` policy: every matrix product and the attention output
 };
 
 // A framework's habits with memory. Bytes are an element unless said otherwise.
@@ -34,16 +34,16 @@ struct MemoryRules {
   double reduced = 4;             // a gradient on its way into a reduce-scatter
 
   // Activations.
-  double element = 2;             // of a tensor kept for backward
-  double linear_input = 2;        // the input of a matrix product, where it is kept in another format (fp8)
-  double residual = 2;            // the residual stream (fp32 under autocast)
-  double softmax = 2;             // attention probabilities, where a score matrix is kept (fp32 under autocast)
-  int qkv_inputs = 1;             // copies of the attention block's input: autocast casts it for each projection
-  int gate_inputs = 1;            // likewise for a gated feed-forward block
-  bool fused_norm = true;         // else an rms norm keeps its fp32 input and what it scales
-  bool fused_activation = true;   // else every step of the activation keeps its tensor
-  bool flash_attention = true;    // no score matrix is kept
-  bool dropout = false;           // masks are kept where the architecture trains with dropout
+  double element = 2;            // of a tensor kept for backward
+  double linear_input = 2;       // the input of a matrix product, where it is kept in another format (fp8)
+  double residual = 2;           // the residual stream (fp32 under autocast)
+  double softmax = 2;            // attention probabilities, where a score matrix is kept (fp32 under autocast)
+  int qkv_inputs = 1;            // copies of the attention block's input: autocast casts it for each projection
+  int gate_inputs = 1;           // likewise for a gated feed-forward block
+  bool fused_norm = true;        // else an rms norm keeps its fp32 input and what it scales
+  bool fused_activation = true;  // else every step of the activation keeps its tensor
+  bool flash_attention = true;   // no score matrix is kept
+  bool dropout = false;          // masks are kept where the architecture trains with dropout
   Selective selective = Selective::core_attention;
   bool keeps_stage_output = false;  // a pipeline stage holds its output until the backward pass
 
@@ -51,14 +51,15 @@ struct MemoryRules {
   double logit = 10;
 
   // Overheads.
-  Bytes context;                  // CUDA context and libraries
-  Bytes library;                  // NCCL's kernels, once there is more than one GPU
-  Bytes communicator;             // one NCCL communicator's buffers
-  Bytes bucket;                   // gradient and parameter buckets beside the gradients
-  double fragmentation = 0;       // share by which the caching allocator holds more than is in use
-  double stranded_logit = 0;      // with recomputation: bytes a logit that activations of the next step break up
+  Bytes context;              // CUDA context and libraries
+  Bytes library;              // NCCL's kernels, once there is more than one GPU
+  Bytes communicator;         // one NCCL communicator's buffers
+  Bytes all_to_all_peer;      // point-to-point buffers for one peer of an all-to-all (expert parallelism)
+  Bytes bucket;               // gradient and parameter buckets beside the gradients
+  double fragmentation = 0;   // share by which the caching allocator holds more than is in use
+  double stranded_logit = 0;  // with recomputation: bytes a logit that activations of the next step break up
 
-  int node_gpus = 8;              // ranks of an hsdp group where the job says "one node"
+  int node_gpus = 8;  // ranks of an hsdp group where the job says "one node"
 };
 
 // Rules of `framework` with weights and optimizer in `precisions`, and of `job` with what it states itself.
@@ -66,16 +67,16 @@ MemoryRules memory_rules(Framework framework, const Precisions& precisions);
 MemoryRules memory_rules(const Job& job);
 
 struct MemoryParts {
-  Bytes weights;         // with their copies, and gathered ones
-  Bytes gradients;       // accumulated, with buckets; at the peak, so 0 where the loss meets none yet
-  Bytes optimizer;       // master weights, moments, fp32 gradient copies
-  Bytes activations;     // kept between forward and backward
-  Bytes logits;          // of the loss
-  Bytes workspace;       // what a layer's backward or the optimizer's step needs for a moment
-  Bytes communication;   // NCCL buffers, buckets
-  Bytes framework;       // CUDA context and libraries
-  Bytes fragmentation;   // held by the caching allocator beyond what is in use
-  int stage = 0;         // the pipeline stage that this is
+  Bytes weights;        // with their copies, and gathered ones
+  Bytes gradients;      // accumulated, with buckets; at the peak, so 0 where the loss meets none yet
+  Bytes optimizer;      // master weights, moments, fp32 gradient copies
+  Bytes activations;    // kept between forward and backward
+  Bytes logits;         // of the loss
+  Bytes workspace;      // what a layer's backward or the optimizer's step needs for a moment
+  Bytes communication;  // NCCL buffers, buckets
+  Bytes framework;      // CUDA context and libraries
+  Bytes fragmentation;  // held by the caching allocator beyond what is in use
+  int stage = 0;        // the pipeline stage that this is
   Bytes total() const {
     return weights + gradients + optimizer + activations + logits + workspace + communication + framework + fragmentation;
   }
@@ -109,9 +110,9 @@ std::vector<Suggestion> what_would_fit(const Job& job, Bytes capacity, int gpus)
 
 // Bytes that one layer of `tower` keeps for backward, for one micro-batch on one GPU. Exposed for tests and documentation.
 struct LayerActivations {
-  double none = 0;       // without recomputation
+  double none = 0;  // without recomputation
   double selective = 0;
-  double full = 0;       // the layer's input alone
+  double full = 0;  // the layer's input alone
 };
 LayerActivations layer_activations(const Tower& tower, const Job& job, const MemoryRules& rules, bool with_experts);
 

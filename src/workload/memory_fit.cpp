@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "workload/memory.hpp"
 
@@ -39,11 +41,17 @@ class Suggester {
     found_.push_back({std::move(change), job, bytes, job.parallelism.gpus(), bytes <= capacity_});
   }
 
-  void sharding() {
+  // More than the job has, and known to work: Megatron and DeepSpeed share out no more than the optimizer under a pipeline.
+  bool allows(Sharding s) const {
     const Parallelism& p = job_.parallelism;
-    if (p.dp * p.cp == 1) return;
+    if (p.dp * p.cp == 1) return false;
+    if (s > Sharding::zero1 && p.pp > 1 && !memory_rules(job_).gathers_weights) return false;
+    return p.sharding == Sharding::hsdp ? s == Sharding::zero3 : s > p.sharding;
+  }
+
+  void sharding() {
     for (const Sharding s : {Sharding::zero1, Sharding::zero2, Sharding::zero3}) {
-      if (p.sharding == Sharding::hsdp ? s != Sharding::zero3 : s <= p.sharding) continue;
+      if (!allows(s)) continue;
       Job job = job_;
       job.parallelism.sharding = s;
       add(fmt::format("parallelism.sharding: {}", name_of(s)), job);
@@ -82,6 +90,14 @@ class Suggester {
     }
   }
 
+  // The most ranks of a stage over which whole experts can be spread; 1 for dense models.
+  int widest_experts() const {
+    const Parallelism& p = job_.parallelism;
+    if (job_.model.towers.size() != 1 || job_.model.towers.front().experts.count == 0) return 1;
+    const int etp = p.etp > 0 ? p.etp : p.tp;
+    return std::gcd(job_.model.towers.front().experts.count, std::max(1, p.dp * p.cp * p.tp / etp));
+  }
+
   bool may_split(int tp) const {
     return std::all_of(job_.model.towers.begin(), job_.model.towers.end(), [&](const Tower& t) {
       return t.heads % tp == 0 && t.ffn % tp == 0 && (t.kv_heads % tp == 0 || tp % t.kv_heads == 0);
@@ -94,6 +110,11 @@ class Suggester {
   }
 
   void wider_model_parallelism() {
+    if (const int ep = widest_experts(); ep > job_.parallelism.ep) {
+      Job job = job_;
+      job.parallelism.ep = ep;
+      add(fmt::format("parallelism.ep: {}", ep), job);
+    }
     for (int factor = 2; job_.parallelism.tp * factor <= kLargestTensorGroup; factor *= 2) {
       Job job = job_;
       job.parallelism.tp *= factor;
@@ -113,38 +134,78 @@ class Suggester {
     }
   }
 
+  // One step after another, cheapest for speed first, until the job fits; then every step that proves needless is dropped.
   void together() {
+    const std::vector<Step> ladder = steps();
+    std::vector<Step> taken;
     Job job = job_;
+    for (const Step& step : ladder) {
+      if (need(job) <= capacity_) break;
+      Job next = job;
+      step.apply(next);
+      if (need(next) >= need(job)) continue;
+      job = std::move(next);
+      taken.push_back(step);
+    }
+    for (std::size_t i = 0; i < taken.size();) {
+      std::vector<Step> fewer = taken;
+      fewer.erase(fewer.begin() + std::ptrdiff_t(i));
+      if (need(with(fewer)) <= capacity_) {
+        taken = std::move(fewer);
+      } else {
+        ++i;
+      }
+    }
+    if (taken.size() < 2) return;  // a single change stands in the list already
     std::string change;
-    if (job.parallelism.dp * job.parallelism.cp > 1 && job.parallelism.sharding != Sharding::zero3) {
-      job.parallelism.sharding = Sharding::zero3;
-      change = "parallelism.sharding: zero3";
-    }
-    if (job.recompute != Recompute::full) {
-      job.recompute = Recompute::full;
-      change += change.empty() ? "training.recompute: full" : ", training.recompute: full";
-      if (change.find(',') != std::string::npos) add(change, job);
-    }
-    if (job.batch.micro > 1 && need(job) > capacity_) {
-      job.batch.micro = 1;
-      add(change.empty() ? "batch.micro: 1" : change + ", batch.micro: 1", job);
-    }
+    for (const Step& step : taken) change += (change.empty() ? "" : ", ") + step.words;
+    add(std::move(change), with(taken));
   }
 
-  // The smallest number of GPUs, by doubling data parallelism with everything shared out, with which the state fits.
-  void more_gpus() {
+  struct Step {
+    std::string words;
+    std::function<void(Job&)> apply;
+  };
+
+  std::vector<Step> steps() const {
+    std::vector<Step> out{{"training.flash_attention: true", [](Job& j) { j.flash_attention = true; }}};
+    if (job_.parallelism.tp > 1)
+      out.push_back({"parallelism.sequence_parallel: true", [](Job& j) { j.parallelism.sequence_parallel = true; }});
+    if (const int ep = widest_experts(); ep > job_.parallelism.ep) {
+      out.push_back({fmt::format("parallelism.ep: {}", ep), [ep](Job& j) { j.parallelism.ep = ep; }});
+    }
+    if (allows(Sharding::zero1)) out.push_back({"parallelism.sharding: zero1", [](Job& j) { j.parallelism.sharding = Sharding::zero1; }});
+    if (allows(Sharding::zero3)) out.push_back({"parallelism.sharding: zero3", [](Job& j) { j.parallelism.sharding = Sharding::zero3; }});
+    if (job_.recompute < Recompute::selective)
+      out.push_back({"training.recompute: selective", [](Job& j) { j.recompute = Recompute::selective; }});
+    if (job_.batch.micro > 1) out.push_back({"batch.micro: 1", [](Job& j) { j.batch.micro = 1; }});
+    if (job_.recompute < Recompute::full) out.push_back({"training.recompute: full", [](Job& j) { j.recompute = Recompute::full; }});
+    return out;
+  }
+
+  Job with(const std::vector<Step>& taken) const {
     Job job = job_;
-    job.parallelism.sharding = Sharding::zero3;
+    for (const Step& step : taken) step.apply(job);
+    return job;
+  }
+
+  // The smallest number of GPUs, by doubling data parallelism with everything shared out that may be, with which it fits.
+  void more_gpus() {
+    if (std::any_of(found_.begin(), found_.end(), [](const Suggestion& s) { return s.fits; })) return;
+    Job job = job_;
+    job.parallelism.dp *= 2;  // so that sharding has ranks to share out to
+    const Sharding most = job_.parallelism.pp > 1 && !memory_rules(job_).gathers_weights ? Sharding::zero1 : Sharding::zero3;
+    job.parallelism.sharding = std::max(most, job_.parallelism.sharding == Sharding::hsdp ? Sharding::zero3 : job_.parallelism.sharding);
     for (const Recompute r : {job_.recompute, Recompute::full}) {
       job.recompute = r;
-      for (int dp = std::max(1, job_.parallelism.dp) * 2; job.parallelism.gpus() < kMostGpus; dp *= 2) {
-        if (dp * job.batch.micro > job_.batch.global) break;
-        job.parallelism.dp = dp;
-        if (need(job) > capacity_) continue;
-        add(fmt::format("{} GPUs (parallelism.dp: {}), parallelism.sharding: zero3, training.recompute: {}", job.parallelism.gpus(), dp, name_of(r)), job);
+      for (std::int64_t dp = std::int64_t(job_.parallelism.dp) * 2; dp * job.batch.micro <= job_.batch.global && dp <= kMostGpus; dp *= 2) {
+        job.parallelism.dp = int(dp);
+        if (job.parallelism.gpus() > kMostGpus || need(job) > capacity_) continue;
+        add(fmt::format("{} GPUs (parallelism.dp: {}), parallelism.sharding: {}, training.recompute: {}", job.parallelism.gpus(), dp,
+                        name_of(job.parallelism.sharding), name_of(r)),
+            job);
         return;
       }
-      job.parallelism.dp = job_.parallelism.dp;
     }
   }
 

@@ -8,14 +8,14 @@ namespace {
 
 // Sizes of one micro-batch on one GPU, in elements.
 struct Share {
-  double tokens = 0;      // of the micro-batch, after context parallelism
-  double tp = 1;          // tensor parallelism
-  double stream = 1;      // share of the residual stream that a rank keeps: 1/tp with sequence parallelism
-  double query = 0;       // a token's queries on this rank, all heads
-  double key_value = 0;   // a token's keys (or values) on this rank
-  double value = 0;       // a token's attention output on this rank
-  double heads = 0;       // on this rank
-  double scores = 0;      // elements of the score matrices on this rank
+  double tokens = 0;     // of the micro-batch, after context parallelism
+  double tp = 1;         // tensor parallelism
+  double stream = 1;     // share of the residual stream that a rank keeps: 1/tp with sequence parallelism
+  double query = 0;      // a token's queries on this rank, all heads
+  double key_value = 0;  // a token's keys (or values) on this rank
+  double value = 0;      // a token's attention output on this rank
+  double heads = 0;      // on this rank
+  double scores = 0;     // elements of the score matrices on this rank
 };
 
 Share share_of(const Tower& t, const Job& job) {
@@ -85,7 +85,8 @@ double feed_forward(const Tower& t, const Share& s, const MemoryRules& r) {
 double expert_layer(const Tower& t, const Share& s, const MemoryRules& r, double etp) {
   const Experts& e = t.experts;
   const double visits = s.tokens * e.per_token / s.tp;
-  double sum = stream_bytes(t, s) * (norm_input(t, r) + r.linear_input) + 2 * 4 * s.tokens * s.stream * e.count;  // router logits, probabilities
+  double sum =
+      stream_bytes(t, s) * (norm_input(t, r) + r.linear_input) + 2 * 4 * s.tokens * s.stream * e.count;  // router logits, probabilities
   sum += visits * double(t.hidden) * (r.linear_input * etp + r.element);  // dispatched, and returned before they are weighted
   sum += inner(t, double(e.ffn), visits, r);
   if (e.shared > 0) sum += inner(t, double(e.ffn) * e.shared / s.tp, s.tokens, r);

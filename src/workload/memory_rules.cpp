@@ -22,7 +22,8 @@ void fp32_weights(MemoryRules& r, Framework framework, Precision compute) {
     r.element = r.linear_input = r.residual = r.gathered = 4;
     return;
   }
-  const bool autocast = framework == Framework::pytorch_eager || framework == Framework::pytorch_ddp || framework == Framework::pytorch_compile;
+  const bool autocast =
+      framework == Framework::pytorch_eager || framework == Framework::pytorch_ddp || framework == Framework::pytorch_compile;
   if (autocast) {
     r.weight_copies = 2;  // the cast weight is kept for the backward product
     r.residual = 4;       // embeddings and norms stay fp32
@@ -65,10 +66,10 @@ double logit_bytes(Framework framework, bool fused) {
     case Framework::pytorch_eager:
     case Framework::pytorch_ddp:
     case Framework::pytorch_fsdp:
-    case Framework::torchtitan:
-    case Framework::composer_fsdp: return 4 + 4 + 4;      // log-softmax and two fp32 gradients (measured: 12)
-    case Framework::pytorch_compile: return 2 + 4;        // one generated kernel each way
-    default: return fused ? 2 + 4 : 2 + 4 + 4;            // Megatron computes the gradient in place
+    case Framework::torchtitan: return 4 + 4 + 4;   // log-softmax and two fp32 gradients (measured: 12)
+    case Framework::composer_fsdp: return 2 + 2;    // LLM Foundry's default loss is FlashAttention's fused one, in 16 bits
+    case Framework::pytorch_compile: return 2 + 4;  // one generated kernel each way
+    default: return fused ? 2 + 4 : 2 + 4 + 4;      // Megatron computes the gradient in place
   }
 }
 
@@ -91,8 +92,8 @@ void habits(MemoryRules& r, Framework framework, const Precisions& p) {
       r.step_temporary = 4;             // torch.optim's foreach kernels
       r.frees_gradients = true;
       break;
+    case Framework::composer_fsdp: r.stranded_logit = 2; [[fallthrough]];
     case Framework::pytorch_fsdp:
-    case Framework::composer_fsdp:
       fsdp(r);
       r.frees_gradients = true;
       r.reduced = 2;
@@ -133,6 +134,7 @@ MemoryRules memory_rules(Framework framework, const Precisions& precisions) {
   r.context = mib(770);       // measured on one H200, CUDA 13.0: 618 MiB at once, 770 when cuBLAS and all kernels are loaded
   r.library = mib(550);       // measured there: the first communicator of one rank, whose buffers are small
   r.communicator = mib(300);  // 16 channels × 2 connections × (4 MiB Simple + 4.7 MiB LL128 + 0.5 MiB LL), NCCL's default sizes
+  r.all_to_all_peer = scaled(Bytes(1), 3.28e9 / 7);  // NVIDIA/nccl issue 1685: 8×H100 grew by 3.28 GB at their first all-to-all
   caching_allocator(r);
   if (is_16_bit(precisions.parameters) || is_8_bit(precisions.parameters)) {
     half_weights(r, framework, precisions);
@@ -142,7 +144,7 @@ MemoryRules memory_rules(Framework framework, const Precisions& precisions) {
   r.logit = logit_bytes(framework, behaviour.fused_cross_entropy);
   habits(r, framework, precisions);
   if (framework == Framework::ideal) {
-    r.context = r.library = r.communicator = Bytes(0);
+    r.context = r.library = r.communicator = r.all_to_all_peer = Bytes(0);
     r.fragmentation = r.stranded_logit = 0;
   }
   return r;

@@ -65,7 +65,8 @@ TEST(Memory, MeasuredOnOneH200) {
     const Job job = job_of(row);
     const MemoryParts m = memory_of(job, memory_rules(job));
     const double reserved = double((m.total() - m.framework - m.communication).count());
-    printf("%-30s %6.2f %6.2f %+5.1f%%   %6.2f %6.2f %+5.1f%%\n", row.name, row.peak/1e9, allocated(m)/1e9, 100*(allocated(m)/row.peak-1), row.reserved/1e9, reserved/1e9, 100*(reserved/row.reserved-1));
+    printf("%-30s %6.2f %6.2f %+5.1f%%   %6.2f %6.2f %+5.1f%%\n", row.name, row.peak / 1e9, allocated(m) / 1e9,
+           100 * (allocated(m) / row.peak - 1), row.reserved / 1e9, reserved / 1e9, 100 * (reserved / row.reserved - 1));
   }
 }
 

@@ -49,7 +49,8 @@ Result<void> check_sizes(const Tower& t, const io::Value& value) {
   };
   for (const Limit& limit : limits) {
     if (limit.found >= limit.low && limit.found <= limit.high) continue;
-    return bad_input(line_of(value, limit.keys), fmt::format("{} {}: found {}, expected {} to {:.0f}", t.name, limit.what, limit.found, limit.low, limit.high),
+    return bad_input(line_of(value, limit.keys),
+                     fmt::format("{} {}: found {}, expected {} to {:.0f}", t.name, limit.what, limit.found, limit.low, limit.high),
                      limit.found < limit.low ? "a model needs at least one" : "no model comes near this size: check the figure");
   }
   return {};
@@ -73,11 +74,12 @@ Result<void> check_experts(const Tower& t, const io::Value& value) {
   const Experts& e = t.experts;
   if (e.count == 0) return {};
   const auto wrong = [&](std::string message, std::string hint) {
-    return bad_input(line_of(value, {"experts", "num_experts", "num_local_experts", "n_routed_experts", "ffn_config"}), t.name + ": " + std::move(message),
-                     std::move(hint));
+    return bad_input(line_of(value, {"experts", "num_experts", "num_local_experts", "n_routed_experts", "ffn_config"}),
+                     t.name + ": " + std::move(message), std::move(hint));
   };
   if (e.per_token < 1 || e.per_token > e.count) {
-    return wrong(fmt::format("a token visits {} of {} experts", e.per_token, e.count), "expected experts per token from 1 to the number of experts");
+    return wrong(fmt::format("a token visits {} of {} experts", e.per_token, e.count),
+                 "expected experts per token from 1 to the number of experts");
   }
   if (e.ffn < 1) return wrong("the experts have no inner width", "state ffn inside experts: the inner width of one expert");
   if (e.every < 1 || e.first_dense_layers < 0 || e.first_dense_layers >= t.layers) {
@@ -85,7 +87,8 @@ Result<void> check_experts(const Tower& t, const io::Value& value) {
                  fmt::format("expected fewer dense layers than the {} layers, and every at least 1", t.layers));
   }
   if ((t.layers - e.first_dense_layers) % e.every != 0) {
-    return wrong(fmt::format("{} layers behind the first {} are not a multiple of every {}", t.layers - e.first_dense_layers, e.first_dense_layers, e.every),
+    return wrong(fmt::format("{} layers behind the first {} are not a multiple of every {}", t.layers - e.first_dense_layers,
+                             e.first_dense_layers, e.every),
                  "layers with experts must come round evenly");
   }
   return {};
@@ -93,18 +96,22 @@ Result<void> check_experts(const Tower& t, const io::Value& value) {
 
 Result<void> check_inputs(const Tower& t, const io::Value& value) {
   if (t.image > 0 && (t.patch < 1 || t.patch > t.image)) {
-    return bad_input(line_of(value, {"patch", "patch_size"}), fmt::format("{}: patch {} does not fit an image of {}", t.name, t.patch, t.image),
+    return bad_input(line_of(value, {"patch", "patch_size"}),
+                     fmt::format("{}: patch {} does not fit an image of {}", t.name, t.patch, t.image),
                      "expected a patch from 1 to the image's side");
   }
   if (t.image == 0 && t.vocab == 0) {
-    return bad_input(value.where(), fmt::format("{}: neither vocab nor image: the model has no input", t.name), "state vocab for text, or image and patch for pictures");
+    return bad_input(value.where(), fmt::format("{}: neither vocab nor image: the model has no input", t.name),
+                     "state vocab for text, or image and patch for pictures");
   }
   if (t.positions == Positions::learned && t.image == 0 && t.max_positions == 0) {
-    return bad_input(line_of(value, {"positions"}), fmt::format("{}: learned positions without a length", t.name), "state max_positions: rows of the position table");
+    return bad_input(line_of(value, {"positions"}), fmt::format("{}: learned positions without a length", t.name),
+                     "state max_positions: rows of the position table");
   }
   const Latent& l = t.latent;
   if (l.kv_rank > 0 && (l.value_dim < 1 || l.nope_dim + l.rope_dim < 1)) {
-    return bad_input(line_of(value, {"latent"}), fmt::format("{}: latent attention lacks head widths", t.name), "state kv_rank, rope_dim, nope_dim and value_dim");
+    return bad_input(line_of(value, {"latent"}), fmt::format("{}: latent attention lacks head widths", t.name),
+                     "state kv_rank, rope_dim, nope_dim and value_dim");
   }
   return {};
 }

@@ -86,8 +86,10 @@ Result<const Family*> family_of(const io::Value& value) {
   }
   const io::Value& culprit = type ? *type : *architectures;
   const std::string found = culprit.is_scalar() ? culprit.text().substr(0, 60) : std::string();
-  return bad_input(culprit.where(), fmt::format("{}: {} is a model family that is not known here", type ? "model_type" : "architectures", culprit.describe()),
-                   fmt::format("{}; {}", did_you_mean(found, known), kShortForm));
+  return bad_input(
+      culprit.where(),
+      fmt::format("{}: {} is a model family that is not known here", type ? "model_type" : "architectures", culprit.describe()),
+      or_short_form(did_you_mean(found, known)));
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ void gpt2(ConfigReader& in, Model& model) {
 }
 
 void gpt_neox(ConfigReader& in, Model& model) {
-  Tower t = gpt_tower(in.integer({"hidden_size"}, kWidth), in.count({"num_hidden_layers"}, kLayers), in.count({"num_attention_heads"}, kHeads));
+  Tower t =
+      gpt_tower(in.integer({"hidden_size"}, kWidth), in.count({"num_hidden_layers"}, kLayers), in.count({"num_attention_heads"}, kHeads));
   t.ffn = in.integer({"intermediate_size"}, "the inner width of the feed-forward block");
   t.vocab = in.integer({"vocab_size"}, kVocab);
   t.max_positions = in.integer_or({"max_position_embeddings"}, 0);
@@ -51,7 +52,8 @@ void gpt_neox(ConfigReader& in, Model& model) {
   t.dropout = in.number_or({"hidden_dropout"}, 0) > 0;
   t.activation_tensors = in.activation_tensors("hidden_act", "gelu");
   t.tied = tied(in, false);
-  if (!in.flag_or({"attention_bias"}, true)) in.fault(in.where({"attention_bias"}), "gpt_neox without attention biases is not modelled", kShortForm);
+  if (!in.flag_or({"attention_bias"}, true))
+    in.fault(in.where({"attention_bias"}), "gpt_neox without attention biases is not modelled", or_short_form());
   model.towers = {t};
 }
 
@@ -77,7 +79,8 @@ void mpt(ConfigReader& in, Model& model) {
 }
 
 void opt(ConfigReader& in, Model& model) {
-  Tower t = gpt_tower(in.integer({"hidden_size"}, kWidth), in.count({"num_hidden_layers"}, kLayers), in.count({"num_attention_heads"}, kHeads));
+  Tower t =
+      gpt_tower(in.integer({"hidden_size"}, kWidth), in.count({"num_hidden_layers"}, kLayers), in.count({"num_attention_heads"}, kHeads));
   t.ffn = in.integer({"ffn_dim"}, "the inner width of the feed-forward block");
   t.vocab = in.integer({"vocab_size"}, kVocab);
   t.max_positions = in.integer({"max_position_embeddings"}, "the longest sequence: rows of the position table");
@@ -86,7 +89,8 @@ void opt(ConfigReader& in, Model& model) {
   t.dropout = in.number_or({"dropout"}, 0.1) > 0;
   t.tied = tied(in, true);
   if (in.integer_or({"word_embed_proj_dim"}, t.hidden) != t.hidden) {
-    in.fault(in.where({"word_embed_proj_dim"}), "word_embed_proj_dim differs from hidden_size: projected embeddings are not modelled", kShortForm);
+    in.fault(in.where({"word_embed_proj_dim"}), "word_embed_proj_dim differs from hidden_size: projected embeddings are not modelled",
+             or_short_form());
   }
   t.final_norm = in.flag_or({"do_layer_norm_before"}, true);
   model.towers = {t};
@@ -126,7 +130,8 @@ void bloom(ConfigReader& in, Model& model) {
 }
 
 void bert(ConfigReader& in, Model& model) {
-  Tower t = gpt_tower(in.integer({"hidden_size"}, kWidth), in.count({"num_hidden_layers"}, kLayers), in.count({"num_attention_heads"}, kHeads));
+  Tower t =
+      gpt_tower(in.integer({"hidden_size"}, kWidth), in.count({"num_hidden_layers"}, kLayers), in.count({"num_attention_heads"}, kHeads));
   t.name = "encoder";
   t.causal = false;
   t.ffn = in.integer({"intermediate_size"}, "the inner width of the feed-forward block");

@@ -20,7 +20,7 @@ Tower llama_tower(ConfigReader& in, bool tied_by_default) {
   t.qkv_bias = t.out_bias = in.flag_or({"attention_bias"}, false);
   if (in.flag_or({"mlp_bias"}, false)) {
     t.biases = t.qkv_bias;
-    if (!t.qkv_bias) in.fault(in.where({"mlp_bias"}), "mlp_bias without attention_bias is not modelled", kShortForm);
+    if (!t.qkv_bias) in.fault(in.where({"mlp_bias"}), "mlp_bias without attention_bias is not modelled", or_short_form());
   }
   t.dropout = in.number_or({"attention_dropout"}, 0) > 0;
   t.tied = in.flag_or({"tie_word_embeddings"}, tied_by_default, "the default of Hugging Face for this family");
@@ -32,7 +32,8 @@ void llama(ConfigReader& in, Model& model) { model.towers = {llama_tower(in, fal
 void mistral(ConfigReader& in, Model& model) {
   model.towers = {llama_tower(in, false)};
   const std::int64_t window = in.integer_or({"sliding_window"}, 0);
-  if (window > 0) in.assumed().emplace_back("sliding_window", "not modelled: attention counts the whole sequence (exact up to that length)");
+  if (window > 0)
+    in.assumed().emplace_back("sliding_window", "not modelled: attention counts the whole sequence (exact up to that length)");
 }
 
 void qwen2(ConfigReader& in, Model& model) {

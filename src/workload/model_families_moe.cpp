@@ -18,7 +18,7 @@ void dense_layers_at_front(ConfigReader& in, Tower& t) {
   for (std::size_t i = 0; i < list->items().size(); ++i) {
     const auto index = parse_integer(list->items()[i].text());
     if (!index || *index != std::int64_t(i)) {
-      in.fault(list->where(), "mlp_only_layers: only a run of layers from 0 on is modelled", kShortForm);
+      in.fault(list->where(), "mlp_only_layers: only a run of layers from 0 on is modelled", or_short_form());
       return;
     }
   }

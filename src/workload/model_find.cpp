@@ -37,7 +37,8 @@ Result<Model> model_at(const io::Value& config, const std::string& base_director
     if (fs::exists(candidate, ignored)) return read_model(candidate.lexically_normal().string());
   }
   return bad_input(config.where(), fmt::format("config: no file {} beside the job file or in the current directory", config.describe()),
-                   fmt::format("looked for {}; a built-in name works too: {}", beside.lexically_normal().string(), did_you_mean(name_from(text), builtin_model_names())));
+                   fmt::format("looked for {}; a built-in name works too: {}", beside.lexically_normal().string(),
+                               did_you_mean(name_from(text), builtin_model_names())));
 }
 
 }  // namespace
@@ -54,7 +55,8 @@ std::vector<std::string> builtin_model_names() {
 Result<Model> builtin_model(const std::string& name) {
   const auto text = io::embedded_file(std::string(kFolder) + name + std::string(kFile));
   if (!text) {
-    return bad_input({}, fmt::format("no built-in model is named \"{}\"", name.substr(0, 60)), fmt::format("{}; {}", did_you_mean(name, builtin_model_names()), kShortForm));
+    return bad_input({}, fmt::format("no built-in model is named \"{}\"", name.substr(0, 60)),
+                     or_short_form(did_you_mean(name, builtin_model_names())));
   }
   TRUNKLINE_ASSIGN(value, io::parse_json(*text, fmt::format("built-in models/{}/config.json", name)));
   return model_from(value, name);
@@ -72,7 +74,8 @@ Result<Model> model_from(const io::Value& value, const std::string& name) {
     return model;
   }
   if (!value.is_map()) {
-    return bad_input(value.where(), fmt::format("model: found {}, expected a built-in name or a block of keys", value.describe()), kShortForm);
+    return bad_input(value.where(), fmt::format("model: found {}, expected a built-in name or a block of keys", value.describe()),
+                     or_short_form());
   }
   return looks_like_config(value) ? model_from_config(value, name) : model_from_form(value, name, nullptr);
 }

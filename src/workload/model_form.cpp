@@ -28,19 +28,20 @@ const io::ObjectSpec& experts_spec() {
   static const io::ObjectSpec spec{
       "model.experts",
       "a mixture of experts in place of the feed-forward block",
-      {whole("count", "routed experts a layer", 1), whole("per_token", "routed experts a token visits", 1), whole("shared", "experts every token visits"),
-       whole("ffn", "inner width of one expert", 1), whole("first_dense_layers", "layers at the front that stay dense"),
-       whole("every", "one layer with experts in this many", 1), yes_no("shared_gate", "a learned gate scales the shared experts"),
-       yes_no("router_bias", "the router carries a bias an expert")}};
+      {whole("count", "routed experts a layer", 1), whole("per_token", "routed experts a token visits", 1),
+       whole("shared", "experts every token visits"), whole("ffn", "inner width of one expert", 1),
+       whole("first_dense_layers", "layers at the front that stay dense"), whole("every", "one layer with experts in this many", 1),
+       yes_no("shared_gate", "a learned gate scales the shared experts"), yes_no("router_bias", "the router carries a bias an expert")}};
   return spec;
 }
 
 const io::ObjectSpec& latent_spec() {
-  static const io::ObjectSpec spec{"model.latent",
-                                   "multi-head latent attention (DeepSeek)",
-                                   {whole("q_rank", "width of the compressed queries; 0 = not compressed"), whole("kv_rank", "width of the compressed keys and values", 1),
-                                    whole("rope_dim", "rotary part of a query head", 1), whole("nope_dim", "part of a query head without positions"),
-                                    whole("value_dim", "width of a value head", 1)}};
+  static const io::ObjectSpec spec{
+      "model.latent",
+      "multi-head latent attention (DeepSeek)",
+      {whole("q_rank", "width of the compressed queries; 0 = not compressed"),
+       whole("kv_rank", "width of the compressed keys and values", 1), whole("rope_dim", "rotary part of a query head", 1),
+       whole("nope_dim", "part of a query head without positions"), whole("value_dim", "width of a value head", 1)}};
   return spec;
 }
 
@@ -171,7 +172,7 @@ Result<void> require_keys(const io::Value& map, const char* where) {
   if (has(map, "gated") && *io::get_bool(map, "gated") && !has(map, "experts")) needed.push_back("ffn");
   if (!has(map, "image")) needed.push_back("vocab");
   for (const char* key : needed) {
-    if (!has(map, key)) return bad_input(map.where(), fmt::format("{} lacks the key \"{}\"", where, key), kShortForm);
+    if (!has(map, key)) return bad_input(map.where(), fmt::format("{} lacks the key \"{}\"", where, key), or_short_form());
   }
   return {};
 }
@@ -185,7 +186,8 @@ void derive(const io::Value& map, Tower& t, const Tower& before, bool fresh, Ass
     note("kv_heads", fmt::format("{} (as heads)", t.kv_heads));
   }
   const bool head_dim_followed = fresh || before.hidden == std::int64_t(before.heads) * before.head_dim;
-  if (!has(map, "head_dim") && width_changed && head_dim_followed && t.latent.kv_rank == 0) t.head_dim = t.heads > 0 ? int(t.hidden / t.heads) : 0;
+  if (!has(map, "head_dim") && width_changed && head_dim_followed && t.latent.kv_rank == 0)
+    t.head_dim = t.heads > 0 ? int(t.hidden / t.heads) : 0;
   if (t.latent.kv_rank > 0) {
     t.head_dim = t.latent.nope_dim + t.latent.rope_dim;
     t.kv_heads = t.heads;
@@ -210,11 +212,10 @@ void fresh_style(const io::Value& map, Tower& t, Assumed& assumed) {
     t.biases = true;
     t.causal = t.head = false;
   }
-  for (const auto& [key, taken] : std::initializer_list<std::pair<const char*, const char*>>{{"norm", picture ? "layer" : "rms"},
-                                                                                              {"positions", picture ? "learned" : "rotary"},
-                                                                                              {"gated", "false"},
-                                                                                              {"tied", "false"}}) {
-    if (!has(map, key) && !(picture && std::string_view(key) == "tied")) assumed.emplace_back(fmt::format("model.{}", key), fmt::format("{} (not stated)", taken));
+  for (const auto& [key, taken] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"norm", picture ? "layer" : "rms"}, {"positions", picture ? "learned" : "rotary"}, {"gated", "false"}, {"tied", "false"}}) {
+    if (!has(map, key) && !(picture && std::string_view(key) == "tied"))
+      assumed.emplace_back(fmt::format("model.{}", key), fmt::format("{} (not stated)", taken));
   }
 }
 
@@ -247,7 +248,8 @@ Model::Kind kind_of(const std::string& word) {
 Result<void> several_towers(const io::Value& value, const io::Value& towers, Model& model) {
   for (const FieldSpec& field : tower_fields()) {
     if (has(value, field.name.c_str())) {
-      return bad_input(value.find(field.name)->where(), fmt::format("\"{}\" stands beside towers", field.name), "write it inside the tower that it describes");
+      return bad_input(value.find(field.name)->where(), fmt::format("\"{}\" stands beside towers", field.name),
+                       "write it inside the tower that it describes");
     }
   }
   model.towers.clear();
@@ -264,8 +266,10 @@ Result<void> several_towers(const io::Value& value, const io::Value& towers, Mod
 const io::ObjectSpec& model_spec() {
   static const io::ObjectSpec spec = [] {
     io::ObjectSpec s{"model", "a model: the short form, or config with keys that override it", tower_fields()};
-    s.fields.insert(s.fields.begin(), {text("name", "label of the model in reports"), text("config", "path of a Hugging Face config.json, or a built-in name"),
-                                       word("kind", "what the model is trained for", {"causal_lm", "masked_lm", "classifier", "contrastive"})});
+    s.fields.insert(
+        s.fields.begin(),
+        {text("name", "label of the model in reports"), text("config", "path of a Hugging Face config.json, or a built-in name"),
+         word("kind", "what the model is trained for", {"causal_lm", "masked_lm", "classifier", "contrastive"})});
     s.fields.push_back(block("towers", "several stacks, for example CLIP's vision and text", FieldType::list, &tower_spec()));
     return s;
   }();
@@ -281,17 +285,19 @@ Result<Model> model_from_form(const io::Value& value, const std::string& name, c
   if (towers && towers->is_list()) {
     TRUNKLINE_TRY(several_towers(value, *towers, model));
   } else if (base && base->towers.size() != 1) {
-    return bad_input(value.where(), fmt::format("{} has {} towers: a key beside config does not say which one it changes", base->name, base->towers.size()),
-                     "write the whole model as towers: [{name: vision, …}, {name: text, …}]");
+    return bad_input(
+        value.where(),
+        fmt::format("{} has {} towers: a key beside config does not say which one it changes", base->name, base->towers.size()),
+        "write the whole model as towers: [{name: vision, …}, {name: text, …}]");
   } else {
     TRUNKLINE_ASSIGN(tower, tower_from(value, base ? &base->towers.front() : nullptr, "model", model.assumed));
     model.towers = {std::move(tower)};
   }
   if (!base) {
-    model.kind = model.towers.size() > 1                             ? Model::Kind::contrastive
-                 : model.towers.front().image > 0                    ? Model::Kind::classifier
-                 : model.towers.front().causal                       ? Model::Kind::causal_lm
-                                                                     : Model::Kind::masked_lm;
+    model.kind = model.towers.size() > 1          ? Model::Kind::contrastive
+                 : model.towers.front().image > 0 ? Model::Kind::classifier
+                 : model.towers.front().causal    ? Model::Kind::causal_lm
+                                                  : Model::Kind::masked_lm;
   }
   if (const auto kind = io::get_text(value, "kind")) model.kind = kind_of(*kind);
   TRUNKLINE_TRY(check_model(model, value));

@@ -6,9 +6,13 @@
 
 namespace trunkline::workload {
 
-const char* const kShortForm =
-    "or write the short form, for example model: {layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn: 14336, vocab: 128256, gated: true, "
-    "norm: rms, positions: rotary, tied: false}";
+std::string or_short_form(std::string hint) {
+  const std::string form =
+      "rite the short form, for example model: {layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn: 14336, vocab: 128256, gated: true, "
+      "norm: rms, positions: rotary, tied: false}";
+  if (hint.empty()) return "w" + form;
+  return hint + (hint.ends_with('?') ? " Or w" : "; or w") + form;
+}
 
 const io::Value* ConfigReader::find(Keys keys) const {
   for (const char* key : keys) {
@@ -55,7 +59,7 @@ std::int64_t ConfigReader::integer(Keys keys, const char* meaning) {
   const auto number = parsed(keys);
   if (!number) {
     fault(map_.where(), fmt::format("the {} lacks the key \"{}\"", what_, *keys.begin()),
-          fmt::format("expected {}: a whole number, {}; {}", *keys.begin(), meaning, kShortForm));
+          or_short_form(fmt::format("expected {}: a whole number, {}", *keys.begin(), meaning)));
     return 1;
   }
   if (*number < 1) {

@@ -65,7 +65,7 @@ Result<Model> model_from_form(const io::Value& value, const std::string& name, c
 // The faults that arithmetic cannot live with: heads that do not divide the width, no layers, absurd sizes.
 Result<void> check_model(const Model& model, const io::Value& value);
 
-// The short form in one line, for hints.
-extern const char* const kShortForm;
+// `hint`, and the short form as the way out.
+std::string or_short_form(std::string hint = {});
 
 }  // namespace trunkline::workload
