@@ -1,0 +1,41 @@
+// Where an answer goes: standard output for people, files and pipes for programs.
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+#include "report/document.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace trunkline::cli {
+
+class Output {
+ public:
+  void add_color_option(CLI::App& app);
+  void add_options(CLI::App& app);
+
+  // Before the work: the options make sense and every file can be written.
+  Result<void> prepare() const;
+
+  // `--json -` leaves nothing but the JSON on standard output.
+  Result<void> write(const report::Document& document) const;
+
+  // One line on standard error, as for progress.
+  void progress(const std::string& line) const;
+
+  report::TextStyle style() const;        // of standard output
+  report::TextStyle error_style() const;  // of standard error
+
+ private:
+  bool color_on(int descriptor) const;
+
+  std::string json_, file_, color_ = "auto";
+};
+
+// Another file that a command writes (a timeline, fitted constants): says before the work that it cannot be written.
+Result<void> check_writable(const std::string& path);
+
+}  // namespace trunkline::cli

@@ -1,0 +1,38 @@
+// What `trunkline predict` answers: one prediction, several side by side, or a row for every point of a sweep.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "predict/prediction.hpp"
+#include "report/context.hpp"
+#include "report/document.hpp"
+
+namespace trunkline::report {
+
+struct PredictionEntry {
+  std::string platform;
+  std::vector<std::pair<std::string, std::string>> swept;  // key, value
+  std::optional<predict::Prediction> prediction;
+  Error error;  // why there is none
+};
+
+// Never empty. With a sweep every entry has the same swept keys.
+struct PredictionSet {
+  std::vector<PredictionEntry> entries;
+  std::string baseline;  // in words, of the scaling figures; empty = each its own smallest copy
+
+  bool swept() const { return !entries.front().swept.empty(); }
+};
+
+Document predictions_document(const PredictionSet& set, const Context& context);
+
+std::string predictions_json(const PredictionSet& set, const Context& context);
+
+// Chrome's trace format (https://ui.perfetto.dev): one process a prediction, one lane a pipeline stage.
+std::string timeline_json(const PredictionSet& set, const Context& context);
+
+}  // namespace trunkline::report

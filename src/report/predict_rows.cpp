@@ -1,0 +1,276 @@
+#include "report/predict_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <span>
+
+#include "base/quantity_text.hpp"
+
+namespace trunkline::report {
+
+using predict::Prediction;
+
+namespace {
+
+struct TimeUnit {
+  const char* name = "s";
+  double seconds = 1;
+};
+
+constexpr TimeUnit kSecondUnits[] = {{"s", 1}, {"ms", 1e-3}};
+constexpr TimeUnit kLongUnits[] = {{"days", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
+
+// The largest unit in which no value falls below one, unless another then needs more than four digits.
+TimeUnit unit_for(std::span<const TimeUnit> units, double smallest, double largest) {
+  TimeUnit chosen = units.front();
+  for (const TimeUnit& unit : units) {
+    if (largest >= 10000 * unit.seconds) break;
+    chosen = unit;
+    if (smallest >= unit.seconds) break;
+  }
+  return chosen;
+}
+
+// Thousands apart, so that six digits can be read.
+std::string grouped(double value) {
+  std::string text = significant(value);
+  if (text.find_first_not_of("0123456789-") != std::string::npos || std::abs(value) < 10000) return text;
+  for (std::ptrdiff_t at = std::ptrdiff_t(text.size()) - 3; at > (text.front() == '-' ? 1 : 0); at -= 3) text.insert(std::size_t(at), ",");
+  return text;
+}
+
+using Value = std::function<std::optional<double>(const Prediction&)>;
+using Words = std::function<std::string(const Prediction&)>;
+
+class ComparisonTable {
+ public:
+  explicit ComparisonTable(const PredictionSet& set) : set_(set) {
+    table_.columns = {{""}, {"unit"}};
+    table_.keys = 2;
+    for (const auto& entry : set.entries) table_.columns.push_back({entry.platform, Align::right, true});
+  }
+
+  // A line is left out where no prediction has a value.
+  void words(const std::string& name, const Words& of, Tone tone = Tone::plain) {
+    std::vector<Cell> row = {name, ""};
+    bool any = false;
+    for (const auto& entry : set_.entries) {
+      const std::string text = entry.prediction ? of(*entry.prediction) : std::string();
+      any |= !text.empty();
+      row.emplace_back(text.empty() ? "–" : text, tone);
+    }
+    if (any) table_.add(std::move(row));
+  }
+
+  // `real`: figures that a job which does not fit will never show; they stand in brackets then.
+  void number(const std::string& name, const std::string& unit, const Value& of, bool real = true, double scale = 1) {
+    std::vector<Cell> row = {name, unit};
+    bool any = false;
+    for (const auto& entry : set_.entries) {
+      const auto value = entry.prediction ? of(*entry.prediction) : std::nullopt;
+      any |= value.has_value();
+      row.push_back(value ? cell(grouped(*value / scale), *entry.prediction, real) : Cell("–"));
+    }
+    if (any) table_.add(std::move(row));
+  }
+
+  void time(const std::string& name, TimeUnit unit, const Value& of) { number(name, unit.name, of, true, unit.seconds); }
+
+  void percent(const std::string& name, const Value& of) { number(name, "%", of, true, 0.01); }
+
+  void range(const std::string& name, TimeUnit unit, const Value& low, const Value& high) {
+    std::vector<Cell> row = {name, unit.name};
+    for (const auto& entry : set_.entries) {
+      if (!entry.prediction)
+        row.emplace_back("–");
+      else
+        row.push_back(
+            cell(significant(*low(*entry.prediction) / unit.seconds) + " – " + significant(*high(*entry.prediction) / unit.seconds),
+                 *entry.prediction, true));
+    }
+    table_.add(std::move(row));
+  }
+
+  void money(const std::string& name, const std::function<std::optional<Money>(const Prediction&)>& of, bool real) {
+    std::vector<Cell> row = {name, ""};
+    std::string common;
+    bool any = false, same = true;
+    for (const auto& entry : set_.entries) {
+      const auto money = entry.prediction ? of(*entry.prediction) : std::nullopt;
+      if (!money) continue;
+      same = same && (!any || common == money->currency);
+      common = money->currency;
+      any = true;
+    }
+    if (!any) return;
+    if (same) row[1] = common;
+    for (const auto& entry : set_.entries) {
+      const auto money = entry.prediction ? of(*entry.prediction) : std::nullopt;
+      row.push_back(money ? cell(grouped(money->amount) + (same ? "" : " " + money->currency), *entry.prediction, real) : Cell("–"));
+    }
+    table_.add(std::move(row));
+  }
+
+  void fits() {
+    std::vector<Cell> row = {"fits", ""};
+    for (const auto& entry : set_.entries) {
+      if (!entry.prediction)
+        row.emplace_back("–");
+      else if (entry.prediction->memory.fits)
+        row.emplace_back("yes", Tone::good);
+      else
+        row.emplace_back("no", Tone::bad);
+    }
+    table_.add(std::move(row));
+  }
+
+  TimeUnit unit_of(std::span<const TimeUnit> units, const Value& of) const {
+    double smallest = INFINITY, largest = 0;
+    for (const auto& entry : set_.entries) {
+      const double value = entry.prediction ? of(*entry.prediction).value_or(0) : 0;
+      if (value > 0) smallest = std::min(smallest, value);
+      largest = std::max(largest, value);
+    }
+    return unit_for(units, smallest, largest);
+  }
+
+  void gap() { table_.gap(); }
+  Table take() { return std::move(table_); }
+
+ private:
+  static Cell cell(std::string text, const Prediction& p, bool real) {
+    if (!real || p.memory.fits) return {std::move(text)};
+    return {"(" + text + ")", Tone::dim};
+  }
+
+  const PredictionSet& set_;
+  Table table_;
+};
+
+// One figure of an optional part of a prediction.
+template <class Part>
+Value of(std::optional<Part> Prediction::* part, double Part::* figure) {
+  return [=](const Prediction& p) { return p.*part ? std::optional<double>((*(p.*part)).*figure) : std::nullopt; };
+}
+
+Value share(double predict::Breakdown::* figure) {
+  return [=](const Prediction& p) { return p.breakdown.*figure / p.step_s; };
+}
+
+void add_setup(ComparisonTable& t) {
+  t.words("GPUs", [](const Prediction& p) { return fmt::format("{}", p.gpus); });
+  t.words("parallelism", [](const Prediction& p) { return parallelism_words(p.job); });
+  t.words("sharding", [](const Prediction& p) {
+    const auto sharding = p.job.parallelism.sharding;
+    return sharding == workload::Sharding::none ? std::string("none") : workload::name_of(sharding);
+  });
+  t.words("recompute", [](const Prediction& p) { return workload::name_of(p.job.recompute); });
+  t.gap();
+}
+
+void add_step(ComparisonTable& t) {
+  const Value step = [](const Prediction& p) { return p.step_s; };
+  const TimeUnit unit = t.unit_of(kSecondUnits, step);
+  t.time("step", unit, step);
+  t.range(
+      "  80 % interval", unit, [](const Prediction& p) { return p.interval.low_s; }, [](const Prediction& p) { return p.interval.high_s; });
+  t.percent("  computation", share(&predict::Breakdown::compute_s));
+  t.percent("  exposed communication", share(&predict::Breakdown::exposed_comm_s));
+  t.percent("  pipeline bubble", share(&predict::Breakdown::bubble_s));
+  t.percent("  waiting for data", share(&predict::Breakdown::data_wait_s));
+  t.percent("  checkpoint stall", share(&predict::Breakdown::checkpoint_s));
+  t.percent("  host and launch gaps", share(&predict::Breakdown::other_s));
+  t.gap();
+}
+
+void add_rates(ComparisonTable& t, const PredictionSet& set) {
+  bool tokens = true;
+  for (const auto& entry : set.entries) tokens = tokens && (!entry.prediction || counts_tokens(entry.prediction->job));
+  if (tokens) {
+    t.number("throughput", "tokens/s", [](const Prediction& p) { return p.tokens_per_s; });
+    t.number("  each GPU", "tokens/s", [](const Prediction& p) { return p.tokens_per_s_per_gpu; });
+  } else {
+    t.number("throughput", "samples/s", [](const Prediction& p) { return p.samples_per_s; });
+    t.number("  each GPU", "samples/s", [](const Prediction& p) { return p.samples_per_s / p.gpus; });
+  }
+  t.percent("MFU", [](const Prediction& p) { return p.mfu; });
+  t.percent("HFU", [](const Prediction& p) { return p.hfu; });
+  t.words("scaling against",
+          [](const Prediction& p) { return fmt::format("{} GPU{}", p.scaling.baseline_gpus, p.scaling.baseline_gpus == 1 ? "" : "s"); });
+  t.number("  speed-up", "x", [](const Prediction& p) { return p.scaling.speedup; });
+  t.percent("  efficiency", [](const Prediction& p) { return p.scaling.efficiency; });
+  t.gap();
+}
+
+void add_memory(ComparisonTable& t) {
+  t.number("memory a GPU needs", "GB", [](const Prediction& p) { return as_gbytes(p.memory.per_gpu); }, false);
+  t.number("  and has", "GB", [](const Prediction& p) { return as_gbytes(p.memory.capacity); }, false);
+  t.fits();
+}
+
+void add_epoch(ComparisonTable& t) {
+  using predict::Epoch;
+  using predict::JobTime;
+  t.gap();
+  const TimeUnit epoch = t.unit_of(kLongUnits, of(&Prediction::epoch, &Epoch::s));
+  t.time("epoch", epoch, of(&Prediction::epoch, &Epoch::s));
+  t.time("  staging the data", epoch, of(&Prediction::epoch, &Epoch::staging_s));
+  t.time("  computation", epoch, of(&Prediction::epoch, &Epoch::compute_s));
+  t.time("  exposed communication", epoch, of(&Prediction::epoch, &Epoch::sync_s));
+  t.time("  rest", epoch, of(&Prediction::epoch, &Epoch::rest_s));
+  t.number("  epochs a week", "", of(&Prediction::epoch, &Epoch::per_week));
+  const TimeUnit job = t.unit_of(kLongUnits, of(&Prediction::run, &JobTime::total_s));
+  t.time("whole job", job, of(&Prediction::run, &JobTime::total_s));
+  t.time("  lost to failures", job, of(&Prediction::run, &JobTime::failure_s));
+  t.money("price of an hour", [](const Prediction& p) { return p.hour; }, false);
+  t.money("cost of the job", [](const Prediction& p) { return p.cost; }, true);
+}
+
+void add_bottleneck(ComparisonTable& t) {
+  t.gap();
+  t.words("most time goes to", [](const Prediction& p) { return p.bottleneck.link; });
+  t.percent("  share of the step", [](const Prediction& p) { return p.bottleneck.share; });
+  t.words("weakest trunk line", [](const Prediction& p) {
+    return p.bottleneck.weakest_share > 0 ? predict::name_of(p.bottleneck.weakest_trunk) : std::string();
+  });
+  t.words("  in it", [](const Prediction& p) { return p.bottleneck.weakest_share > 0 ? p.bottleneck.weakest_link : std::string(); });
+  t.percent("  share of the step", [](const Prediction& p) { return p.bottleneck.weakest_share; });
+}
+
+}  // namespace
+
+bool counts_tokens(const workload::Job& job) {
+  return job.model.kind == workload::Model::Kind::causal_lm || job.model.kind == workload::Model::Kind::masked_lm;
+}
+
+std::string parallelism_words(const workload::Job& job) {
+  const auto& p = job.parallelism;
+  std::string out;
+  const auto add = [&](const char* name, std::int64_t degree) {
+    if (degree > 1) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, degree);
+  };
+  add("tp", p.tp);
+  add("pp", p.pp);
+  add("vpp", p.vpp);
+  add("cp", p.cp);
+  add("ep", p.ep);
+  add("dp", p.dp);
+  out += fmt::format("{}micro {}", out.empty() ? "" : ", ", job.batch.micro);
+  return out;
+}
+
+Table comparison_table(const PredictionSet& set) {
+  ComparisonTable t(set);
+  add_setup(t);
+  add_step(t);
+  add_rates(t, set);
+  add_memory(t);
+  add_epoch(t);
+  add_bottleneck(t);
+  return t.take();
+}
+
+}  // namespace trunkline::report
