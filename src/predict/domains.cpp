@@ -18,9 +18,13 @@ collectives::GroupLayout layout_of(int stride, int size, int per_node) {
 
 }  // namespace
 
-timeline::Domains domains_of(const workload::Parallelism& p, const topology::Platform& platform) {
+PlatformModel::PlatformModel(const topology::Platform& platform)
+    : platform_(platform), kernels_(platform.node.gpu), rates_(collectives::rates_of(platform.node)) {}
+
+timeline::Domains domains_of(const workload::Parallelism& p, const PlatformModel& model) {
+  const topology::Platform& platform = model.platform();
   const int per_node = platform.node.gpus;
-  const auto domain = [&](int stride, int size) { return collectives::domain_of(platform, layout_of(stride, size, per_node)); };
+  const auto domain = [&](int stride, int size) { return collectives::domain_of(platform, layout_of(stride, size, per_node), model.rates()); };
   timeline::Domains d;
   // Rank order, fastest first: tensor, context, data (expert groups inside data), pipeline.
   const int replicas = p.dp * p.cp;  // ranks that hold the same dense parameters
@@ -30,7 +34,8 @@ timeline::Domains domains_of(const workload::Parallelism& p, const topology::Pla
   d.expert = domain(p.tp, std::max(1, p.ep));
   d.expert_data = domain(p.tp * std::max(1, p.ep), std::max(1, replicas / std::max(1, p.ep)));
   const int group = p.shard_group > 0 ? p.shard_group : std::max(1, per_node / p.tp);
-  const int shard = p.sharding == workload::Sharding::hsdp ? std::min(group, replicas) : replicas;
+  const bool grouped = p.sharding == workload::Sharding::hsdp || (p.sharding != workload::Sharding::none && p.shard_group > 0);
+  const int shard = grouped ? std::min(group, replicas) : replicas;
   d.shard = domain(p.tp, shard);
   d.replica = domain(p.tp * shard, std::max(1, replicas / shard));
   d.pipeline = domain(p.tp * replicas, std::min(p.pp, 2));

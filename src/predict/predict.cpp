@@ -15,18 +15,16 @@ namespace {
 
 constexpr double kSecond = 1e-12;  // of a picosecond
 
-timeline::StepResult time_of_step(const Job& job, const topology::Platform& platform, const Options& options, double factor, workload::StepWork& work) {
-  const workload::Behaviour behaviour = workload::behaviour_of(job, platform.node.gpu.generation);
+timeline::StepResult time_of_step(const Job& job, const PlatformModel& model, const Options& options, double factor, workload::StepWork& work) {
+  const catalog::Gpu& gpu = model.platform().node.gpu;
+  const workload::Behaviour behaviour = workload::behaviour_of(job, gpu.generation);
   work = workload::operations_of(job, behaviour);
-  const kernels::Kernels kernels(platform.node.gpu);
-  const timeline::Domains domains = domains_of(job.parallelism, platform);
-  collectives::Options collective_options = options.collectives;
-  timeline::StepInput input{job, work, behaviour, platform.node.gpu, kernels, domains, options.effects, collective_options, factor};
+  const timeline::Domains domains = domains_of(job.parallelism, model);
+  timeline::StepInput input{job, work, behaviour, gpu, model.kernels(), domains, options.effects, options.collectives, factor};
   return timeline::time_step(input, options.slots);
 }
 
 void set_rates(Prediction& p, const Job& job, const workload::StepWork& work, const catalog::Gpu& gpu) {
-  p.breakdown = p.breakdown;
   p.step_s = p.breakdown.sum();
   p.samples_per_s = double(job.batch.global) / p.step_s;
   double tokens = 0;
@@ -72,19 +70,19 @@ Bottleneck bottleneck_of(const Prediction& p) {
   return b;
 }
 
-double step_only(const Job& job, const topology::Platform& platform, const Options& options, double factor) {
+double step_only(const Job& job, const PlatformModel& platform, const Options& options, double factor) {
   workload::StepWork work;
   return double(time_of_step(job, platform, options, factor, work).parts.total) * kSecond;
 }
 
 // One copy of the model: no data parallelism, the same work a GPU.
-Scaling scaling_of(const Job& job, const topology::Platform& platform, const Options& options, double factor, double step_s) {
+Scaling scaling_of(const Job& job, const PlatformModel& platform, const Options& options, double factor, double step_s) {
   Scaling s;
   Job alone = job;
   auto& p = alone.parallelism;
   const int replica = p.tp * p.pp * p.cp;
   const bool sharded = p.sharding == workload::Sharding::zero3 || p.sharding == workload::Sharding::hsdp;
-  const int base_dp = sharded ? std::min(p.dp, std::max(1, platform.node.gpus / replica)) : std::min(p.dp, std::max(1, p.ep));
+  const int base_dp = sharded ? std::min(p.dp, std::max(1, platform.platform().node.gpus / replica)) : std::min(p.dp, std::max(1, p.ep));
   alone.batch.global = job.batch.global / p.dp * base_dp;
   p.dp = base_dp;
   if (!sharded && base_dp == 1) p.sharding = workload::Sharding::none;
@@ -117,7 +115,12 @@ std::string name_of(Trunk trunk) {
 }
 
 Result<Prediction> predict(const Job& asked, const topology::Platform& platform, const Options& options) {
-  TRUNKLINE_ASSIGN(job, settle(asked, platform, options));
+  return predict(asked, PlatformModel(platform), options);
+}
+
+Result<Prediction> predict(const Job& asked, const PlatformModel& model, const Options& options) {
+  const topology::Platform& platform = model.platform();
+  TRUNKLINE_ASSIGN(job, settle(asked, model, options));
   TRUNKLINE_TRY(check_platform(job, platform));
   const Constants& constants = options.constants ? *options.constants : Constants::builtin();
   const double factor = options.compute_factor.value_or(constants.factor(job.framework, platform.node.gpu.generation));
@@ -125,7 +128,7 @@ Result<Prediction> predict(const Job& asked, const topology::Platform& platform,
   p.platform = platform.name;
   p.gpus = platform.gpus();
   workload::StepWork work;
-  timeline::StepResult step = time_of_step(job, platform, options, factor, work);
+  timeline::StepResult step = time_of_step(job, model, options, factor, work);
   p.detail = step.detail;
   p.slots = std::move(step.slots);
   p.breakdown.compute_s = double(step.parts.compute) * kSecond;
@@ -140,7 +143,7 @@ Result<Prediction> predict(const Job& asked, const topology::Platform& platform,
   set_rates(p, job, work, platform.node.gpu);
   if (options.extras) {
     if (!p.memory.fits) p.memory.suggestions = workload::what_would_fit(job, p.memory.capacity, p.gpus);
-    p.scaling = scaling_of(job, platform, options, factor, p.step_s);
+    p.scaling = scaling_of(job, model, options, factor, p.step_s);
     add_epoch_and_cost(job, platform, p);
     p.bottleneck = bottleneck_of(p);
     const bool seen = constants.seen(job.framework, platform.node.gpu.generation);

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "predict/constants.hpp"
+#include "collectives/collective.hpp"
+#include "kernels/kernels.hpp"
 #include "timeline/effects.hpp"
 #include "timeline/step.hpp"
 #include "topology/platform.hpp"
@@ -94,14 +96,30 @@ struct Options {
   bool slots = false;                         // keep the timeline
 };
 
+// What a platform costs to look at (kernel efficiencies, rings of its node graph), worked out once for many predictions.
+class PlatformModel {
+ public:
+  explicit PlatformModel(const topology::Platform& platform);
+
+  const topology::Platform& platform() const { return platform_; }
+  const kernels::Kernels& kernels() const { return kernels_; }
+  const collectives::NodeRates& rates() const { return rates_; }
+
+ private:
+  topology::Platform platform_;
+  kernels::Kernels kernels_;
+  collectives::NodeRates rates_;
+};
+
 // Errors: the parallelism does not match the platform's GPUs, nothing is left to settle `auto` with.
 Result<Prediction> predict(const workload::Job& job, const topology::Platform& platform, const Options& options = {});
+Result<Prediction> predict(const workload::Job& job, const PlatformModel& platform, const Options& options = {});
 
 // Settles `auto` and absent choices: dp from the GPUs, the least recomputation that fits, the fastest parallelism.
 // What was settled is appended to `assumed`.
-Result<workload::Job> settle(const workload::Job& job, const topology::Platform& platform, const Options& options);
+Result<workload::Job> settle(const workload::Job& job, const PlatformModel& platform, const Options& options);
 
-timeline::Domains domains_of(const workload::Parallelism& parallelism, const topology::Platform& platform);
+timeline::Domains domains_of(const workload::Parallelism& parallelism, const PlatformModel& platform);
 
 std::string name_of(Trunk trunk);
 

@@ -107,7 +107,8 @@ bool divides(const Job& job, const topology::Platform& platform, int tp, int pp)
 }
 
 // `parallelism: auto`: every tp within a node, pp and micro-batch that divide; the fastest that fits, else the smallest.
-Result<Job> search(const Job& asked, const topology::Platform& platform, const Options& options) {
+Result<Job> search(const Job& asked, const PlatformModel& model, const Options& options) {
+  const topology::Platform& platform = model.platform();
   std::optional<Job> best, smallest;
   double best_s = std::numeric_limits<double>::infinity();
   Bytes least = Bytes(std::numeric_limits<std::int64_t>::max());
@@ -132,7 +133,7 @@ Result<Job> search(const Job& asked, const topology::Platform& platform, const O
         const Bytes memory = memory_of(*done);
         if (memory < least) least = memory, smallest = *done;
         if (memory > platform.node.gpu.memory) continue;
-        const auto p = predict(*done, platform, inner);
+        const auto p = predict(*done, model, inner);
         if (p && p->step_s < best_s) best_s = p->step_s, best = *done;
       }
     }
@@ -149,9 +150,9 @@ Result<Job> search(const Job& asked, const topology::Platform& platform, const O
 
 }  // namespace
 
-Result<Job> settle(const Job& job, const topology::Platform& platform, const Options& options) {
+Result<Job> settle(const Job& job, const PlatformModel& platform, const Options& options) {
   if (job.open.tp || job.open.pp) return search(job, platform, options);
-  return finish(job, platform);
+  return finish(job, platform.platform());
 }
 
 }  // namespace trunkline::predict

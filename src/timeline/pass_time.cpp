@@ -87,7 +87,10 @@ double Pricer::kernel_s(const Op& op) const {
     shape.m = op.m, shape.n = op.n, shape.k = op.k, shape.batch = op.batch;
     shape.precision = op.precision;
     shape.output_bytes = int(op.output_bytes);
-    return kernels_.gemm(shape).si() * (op.exact ? kExactFp8 : 1);
+    const double narrow = kernels_.gemm(shape).si() * (op.exact ? kExactFp8 : 1);
+    if (op.wide_share <= 0) return narrow;
+    shape.precision = catalog::Precision::bf16;
+    return (1 - op.wide_share) * narrow + op.wide_share * kernels_.gemm(shape).si();
   }
   if (op.kind == Op::Kind::attention) {
     kernels::Attention shape;

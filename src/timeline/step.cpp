@@ -112,7 +112,28 @@ class StepTimer {
     return {share(tower.dense.count, index, all), share(tower.experts.count, index, all), index == 0, index == all - 1};
   }
 
-  double gathered_bytes() const { return catalog::bytes_per_element(in_.job.precision.parameters == catalog::Precision::fp32 ? catalog::Precision::bf16 : in_.job.precision.parameters); }
+  double gathered_bytes() const {
+    if (in_.behaviour.gathers_narrow && catalog::bytes_per_element(in_.job.precision.compute) <= 1) return 1;
+    return catalog::bytes_per_element(in_.job.precision.parameters == catalog::Precision::fp32 ? catalog::Precision::bf16 : in_.job.precision.parameters);
+  }
+
+  double bucket_bytes(const collectives::Domain& domain) const {
+    if (in_.behaviour.bucket_grows) return std::max(40e6, 1e6 * domain.ranks()) * in_.behaviour.reduce_bytes;
+    return double(in_.behaviour.bucket.count());
+  }
+
+  // What of the sharded optimizer's update every rank fetches back.
+  Overlapped gather_parameters(const collectives::Domain& domain, double parameters, double first_forward) const {
+    const double bytes = parameters * gathered_bytes();
+    const bool overlap = in_.effects.overlap && in_.behaviour.gather_overlap;
+    if (in_.behaviour.gathers_by_broadcast) {
+      const double owners = domain.ranks();
+      const Seconds one = time_of(domain, collectives::Collective::broadcast, scaled(Bytes(1), bytes / owners), in_.collective_options).time;
+      return bucketed_gather(owners, one.si(), first_forward, overlap);
+    }
+    const double pieces = std::max(1.0, std::ceil(parameters * in_.behaviour.reduce_bytes / bucket_bytes(domain)));
+    return bucketed_gather(pieces, pricer_.exchange(Exchange::all_gather, domain, bytes / pieces).time.si(), first_forward, overlap);
+  }
 
   // Power limit, SM contention and the fitted factor, applied to a chunk as a whole.
   void settle(ChunkTime& t) const {
@@ -216,30 +237,24 @@ class StepTimer {
     const double group = chunks_ > 1 ? double(std::min<std::int64_t>(stages_, micro_batches_)) : 1;
     const double last_backward = backward_[std::size_t(stage)].gpu() * group, first_forward = forward_[std::size_t(stage)].gpu() * group;
     const bool zero1 = p_.sharding == Sharding::zero1 || p_.sharding == Sharding::zero2;
-    const auto sync = [&](const collectives::Domain& domain, double parameters) {
+    const auto sync = [&](const collectives::Domain& domain, const collectives::Domain& sharers, double parameters) {
       if (sharded_ || domain.ranks() <= 1 || parameters <= 0) return;
       const double bytes = parameters * in_.behaviour.reduce_bytes;
-      const double buckets = std::max(1.0, std::ceil(bytes / double(in_.behaviour.bucket.count())));
+      const double buckets = std::max(1.0, std::ceil(bytes / bucket_bytes(domain)));
       const bool overlap = in_.effects.overlap && in_.behaviour.reduce_overlap;
-      const collectives::Cost one = pricer_.exchange(zero1 ? Exchange::reduce_scatter : Exchange::all_reduce, domain, bytes / buckets);
+      const bool scatter = zero1 && sharers.ranks() == domain.ranks();
+      const collectives::Cost one = pricer_.exchange(scatter ? Exchange::reduce_scatter : Exchange::all_reduce, domain, bytes / buckets);
       const Overlapped reduce = bucketed_reduction(buckets, one.time.si(), last_backward, overlap);
+      const Overlapped gather = zero1 ? gather_parameters(sharers, parameters, first_forward) : Overlapped{};
       t.reduce += reduce.exposed_s;
-      t.hidden += reduce.hidden_s;
-      double hidden = reduce.hidden_s;
-      if (zero1) {
-        const double gather_bytes = parameters * gathered_bytes();
-        const double pieces = std::max(1.0, std::ceil(gather_bytes / double(in_.behaviour.bucket.count())));
-        const collectives::Cost each = pricer_.exchange(Exchange::all_gather, domain, gather_bytes / pieces);
-        const Overlapped gather = bucketed_gather(pieces, each.time.si(), first_forward, in_.effects.overlap && in_.behaviour.gather_overlap);
-        t.gather += gather.exposed_s;
-        t.hidden += gather.hidden_s;
-        hidden += gather.hidden_s;
-      }
+      t.gather += gather.exposed_s;
+      const double hidden = reduce.hidden_s + gather.hidden_s;
+      t.hidden += hidden;
       if (in_.effects.contention && in_.gpu.sms > 0) t.contention += hidden * std::min(0.5, double(one.channels) / in_.gpu.sms);
     };
-    sync(in_.domains.data, held);
-    sync(in_.domains.expert_data, experts);
-    const double shard = zero1 || sharded_ ? (p_.sharding == Sharding::hsdp ? in_.domains.shard.ranks() : std::max(1, in_.domains.data.ranks())) : 1;
+    sync(in_.domains.data, in_.domains.shard, held);
+    sync(in_.domains.expert_data, in_.domains.expert_data, experts);
+    const double shard = zero1 || sharded_ ? std::max(1, in_.domains.shard.ranks()) : 1;
     if (in_.effects.memory_bound && in_.job.kind == workload::TrainingKind::full) {
       constexpr double kAdamBytes = 4 + 3 * 8 + 2 + 4;  // gradient, master and two moments read + written, 16-bit copy, norm
       t.optimizer = in_.kernels.memory_bound((held + experts) / shard * kAdamBytes, kernels::MemoryKind::optimizer).si();

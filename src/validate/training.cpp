@@ -54,6 +54,7 @@ class Validator {
       for (const auto& row : table.rows()) {
         TrainingResult result;
         result.row = training_row(table, row);
+        if (result.row.platform) result.model = std::make_shared<predict::PlatformModel>(*result.row.platform);
         out_.results.push_back(std::move(result));
       }
     }
@@ -95,7 +96,7 @@ class Validator {
     options.effects = options_.effects;
     options.compute_factor = factor;
     options.extras = false;
-    const auto p = predict::predict(*r.row.job, *r.row.platform, options);
+    const auto p = predict::predict(*r.row.job, *r.model, options);
     if (p) return p->step_s;
     if (problem) *problem = p.error().message;
     return 0;
@@ -144,7 +145,7 @@ class Validator {
     options.effects = options_.effects;
     options.compute_factor = factor;
     options.extras = false;
-    const auto p = predict::predict(*r.row.job, *r.row.platform, options);
+    const auto p = predict::predict(*r.row.job, *r.model, options);
     if (!p) {
       r.row.skip = p.error().message;
       return;

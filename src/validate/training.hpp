@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace trunkline::validate {
 
 struct TrainingResult {
   TrainingRow row;
+  std::shared_ptr<const predict::PlatformModel> model;  // of row.platform
   bool judged = false;         // eligible, and among the rows that count of a long table
   double predicted_s = 0, low_s = 0, high_s = 0;
   double error = 0;            // (predicted − measured) / measured

@@ -112,8 +112,21 @@ class RowReader {
     return true;
   }
 
+  // Rows of one table come from one page; where its notes describe fp8 recipes, a row without a precision of its own has one.
+  bool table_mentions_fp8() const {
+    if (mentions("fp8")) return true;
+    for (const auto& other : table_.rows()) {
+      if (table_.cell(other, "table_id") == out_.table && lower(table_.cell(other, "notes")).find("fp8 quantization") != std::string::npos) return true;
+    }
+    return false;
+  }
+
   bool precision(Job& job, const std::string& gpu) {
     std::string p = text("precision_norm");
+    if (p.empty() && table_mentions_fp8()) {
+      p = "fp8";
+      assume("precision", "fp8 (the notes of this table's rows name fp8 recipes)");
+    }
     if (p.empty()) {
       p = gpu.starts_with("v100") ? "fp16" : "bf16";
       assume("precision", p + " (not stated)");
@@ -183,6 +196,7 @@ class RowReader {
       p.sharding = *s;
       const std::string& stated = text("sharding");  // "FSDP=128": the ranks that share one copy
       if (const auto at = stated.find("FSDP="); at != std::string::npos) p.shard_group = std::atoi(stated.c_str() + at + 5);
+      if (const auto at = stated.find(" over "); at != std::string::npos) p.shard_group = std::atoi(stated.c_str() + at + 6);  // "ZeRO-1 over 8 GPUs"
       return;
     }
     switch (job.framework) {

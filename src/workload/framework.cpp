@@ -76,7 +76,7 @@ Behaviour megatron() {
   b.launch_s = kEagerLaunch;
   b.reduce_overlap = false;
   b.reduce_bytes = 4;
-  b.bucket = mib(160);
+  b.bucket_grows = true;
   b.flash_attention = false;
   b.why = "fused bias, dropout, add and softmax kernels; weight gradients accumulate in fp32 inside the GEMM";
   return b;
@@ -84,6 +84,8 @@ Behaviour megatron() {
 
 Behaviour megatron_deepspeed() {
   Behaviour b = megatron();
+  b.bucket_grows = false;
+  b.bucket = mib(954);  // DeepSpeed's default of 5e8 16-bit elements
   b.reduce_overlap = false;
   b.reduce_bytes = 2;
   b.fused_weight_gradient = false;
@@ -104,7 +106,7 @@ Behaviour nemo() {
   b.gather_overlap = true;
   b.pipeline_overlap = true;
   b.reduce_bytes = 2;
-  b.bucket = mib(160);
+  b.bucket_grows = true;
   b.launch_s = kEagerLaunch;
   b.why = "Transformer Engine layers, sequence parallelism, tensor-parallel traffic split and run beside the GEMMs, overlapped distributed optimizer";
   return b;
@@ -112,14 +114,16 @@ Behaviour nemo() {
 
 Behaviour megatron_bridge() {
   Behaviour b = nemo();
-  b.why = "as NeMo, on later Megatron-Core";
+  b.gathers_narrow = true;
+  b.why = "as NeMo, on later Megatron-Core; fp8 parameters are gathered in fp8";
   return b;
 }
 
 Behaviour mlperf_nvidia() {
   Behaviour b = nemo();
   b.launch_s = 2e-6;
-  b.why = "as NeMo, with CUDA graphs around the layers";
+  b.gathers_narrow = true;
+  b.why = "as NeMo, with CUDA graphs around the layers; fp8 parameters are gathered in fp8";
   return b;
 }
 
@@ -144,6 +148,7 @@ Behaviour internevo() {
   b.reduce_overlap = true;
   b.reduce_bytes = 2;
   b.bucket = mib(512);
+  b.gathers_by_broadcast = true;
   b.launch_s = kEagerLaunch;
   b.query_key_value_gemms = 1;
   b.why = "FlashAttention and fused kernels; gradients reduced in 16-bit buckets during backward, parameters broadcast after the update";
@@ -167,8 +172,13 @@ Behaviour described(Framework framework) {
     case Framework::megatron_bridge: return megatron_bridge();
     case Framework::nemo: return nemo();
     case Framework::mlperf_nvidia: return mlperf_nvidia();
-    case Framework::maxtext:
-    case Framework::pax: return jax();
+    case Framework::maxtext: return jax();
+    case Framework::pax: {
+      Behaviour b = jax();
+      b.flash_attention = false;
+      b.why += "; attention is compiled from its operations, not a flash kernel";
+      return b;
+    }
     case Framework::internevo: return internevo();
     case Framework::ideal: {
       Behaviour b = jax();

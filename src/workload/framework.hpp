@@ -45,6 +45,9 @@ struct Behaviour {
   bool pipeline_overlap = false;    // stage-to-stage copies run beside computation
   double reduce_bytes = 4;          // a gradient element on the wire
   Bytes bucket = mib(25);           // gradient bucket
+  bool bucket_grows = false;        // Megatron: at least 40 million elements and one million a data-parallel rank
+  bool gathers_by_broadcast = false;  // updated parameters are broadcast by their owners, one after the other
+  bool gathers_narrow = false;      // fp8 jobs gather fp8 parameters
   bool sharded_reduce_each_micro = true;  // ZeRO-3/FSDP reduce-scatters after every micro-batch
   bool reshard_after_forward = true;      // FSDP gathers weights again for backward
 

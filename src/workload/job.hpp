@@ -25,8 +25,21 @@ enum class Schedule { one_f_one_b, gpipe, zero_bubble_1p, zero_bubble_2p };
 
 // Behaviours are described in predict/framework.hpp; here only the name.
 enum class Framework {
-  pytorch_eager, pytorch_compile, pytorch_ddp, pytorch_fsdp, megatron, megatron_deepspeed, megatron_bridge, nemo, mlperf_nvidia,
-  torchtitan, composer_fsdp, maxtext, pax, internevo, ideal
+  pytorch_eager,
+  pytorch_compile,
+  pytorch_ddp,
+  pytorch_fsdp,
+  megatron,
+  megatron_deepspeed,
+  megatron_bridge,
+  nemo,
+  mlperf_nvidia,
+  torchtitan,
+  composer_fsdp,
+  maxtext,
+  pax,
+  internevo,
+  ideal
 };
 
 struct Precisions {
@@ -38,10 +51,10 @@ struct Precisions {
 struct Parallelism {
   int tp = 1, pp = 1, vpp = 1, dp = 1, cp = 1, ep = 1;
   Sharding sharding = Sharding::none;
-  int shard_group = 0;           // ranks that share one copy under hsdp; 0 = one node
+  int shard_group = 0;  // ranks that share one copy under hsdp; 0 = one node
   bool sequence_parallel = false;
   Schedule schedule = Schedule::one_f_one_b;
-  int etp = 0;                   // tensor parallelism inside an expert; 0 = as tp
+  int etp = 0;  // tensor parallelism inside an expert; 0 = as tp
   int gpus() const { return tp * pp * cp * dp; }
 };
 
@@ -95,7 +108,7 @@ struct Job {
   Optimizer optimizer = Optimizer::adamw;
   Framework framework = Framework::megatron;
   Recompute recompute = Recompute::none;
-  double recompute_share = 1;    // of the layers, where recompute is full; the others keep everything
+  double recompute_share = 1;  // of the layers, where recompute is full; the others keep everything
   bool compile = false;
   std::optional<bool> flash_attention;  // absent = the framework's habit
   Batch batch;

@@ -11,6 +11,9 @@ namespace {
 constexpr double kElement = 2;       // activations are 16-bit in every mixed-precision scheme modelled here
 constexpr double kFp32Passes = 4;    // an unfused norm runs as about this many times the traffic of a fused one
 
+// NVFP4 recipes keep about this share of the linear layers in bf16 (the last blocks; arXiv 2509.25149).
+constexpr double kFp4Wide = 0.15;
+
 bool is_narrow(Precision p) { return p == Precision::fp8 || p == Precision::fp4; }
 
 }  // namespace
@@ -55,6 +58,7 @@ void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double
   op.kind = Op::Kind::gemm;
   op.name = name;
   op.precision = linear_;
+  op.wide_share = linear_ == Precision::fp4 ? kFp4Wide : 0;
   op.batch = batch;
   op.m = m, op.k = k, op.n = n;
   layer.forward.ops.push_back(op);
@@ -75,6 +79,9 @@ void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double
     const double narrow = kElement + 2 * catalog::bytes_per_element(linear_);
     add_memory(layer.forward, "quantise input", batch * m * k * narrow, 2, Traffic::math);
     add_memory(layer.backward, "quantise gradient", batch * m * n * narrow, 2, Traffic::math);
+    if (linear_ == Precision::fp4) {  // random Hadamard transform of both inputs of the weight-gradient product
+      add_memory(layer.backward, "Hadamard transform", batch * m * (n + k) * 2 * kElement, 2, Traffic::math);
+    }
   }
 }
 

@@ -16,14 +16,14 @@ enum class Norm { layer, rms };
 enum class Positions { none, learned, rotary, alibi };
 
 struct Experts {
-  int count = 0;              // 0 = dense
-  int per_token = 0;          // routed experts a token visits
-  int shared = 0;             // experts every token visits
-  std::int64_t ffn = 0;       // inner width of one expert
-  int first_dense_layers = 0; // layers at the front that stay dense
-  int every = 1;              // one MoE layer in this many, counted from the first that may be one
-  bool shared_gate = false;   // the shared experts' output is scaled by a learned gate
-  bool router_bias = false;   // the router carries a bias an expert
+  int count = 0;               // 0 = dense
+  int per_token = 0;           // routed experts a token visits
+  int shared = 0;              // experts every token visits
+  std::int64_t ffn = 0;        // inner width of one expert
+  int first_dense_layers = 0;  // layers at the front that stay dense
+  int every = 1;               // one MoE layer in this many, counted from the first that may be one
+  bool shared_gate = false;    // the shared experts' output is scaled by a learned gate
+  bool router_bias = false;    // the router carries a bias an expert
 };
 
 // DeepSeek's multi-head latent attention; all zero = ordinary attention.
@@ -33,37 +33,37 @@ struct Latent {
 
 // One stack of equal layers with what stands before and behind it.
 struct Tower {
-  std::string name;            // "decoder", "vision", "text"
+  std::string name;  // "decoder", "vision", "text"
   int layers = 0;
   std::int64_t hidden = 0;
   int heads = 0, kv_heads = 0, head_dim = 0;
   std::int64_t ffn = 0;
-  bool gated = false;          // SwiGLU/GeGLU: three matrices instead of two
+  bool gated = false;  // SwiGLU/GeGLU: three matrices instead of two
   bool causal = true;
-  bool biases = false;         // linear layers carry biases
+  bool biases = false;  // linear layers carry biases
   bool qkv_bias = false;
   Norm norm = Norm::rms;
   Positions positions = Positions::rotary;
   std::int64_t max_positions = 0;
-  std::int64_t vocab = 0;      // 0 = no token embedding
-  bool tied = false;           // output layer shares the embedding
-  bool head = true;            // has an output layer over the vocabulary
+  std::int64_t vocab = 0;                  // 0 = no token embedding
+  bool tied = false;                       // output layer shares the embedding
+  bool head = true;                        // has an output layer over the vocabulary
   int image = 0, patch = 0, channels = 3;  // a vision tower's input; 0 = text
-  std::int64_t projection = 0; // contrastive projection width; 0 = none
-  std::int64_t classes = 0;    // classifier head
+  std::int64_t projection = 0;             // contrastive projection width; 0 = none
+  std::int64_t classes = 0;                // classifier head
   Experts experts;
-  Latent latent;               // where set, head_dim is the width of a query: nope_dim + rope_dim
-  int norms = 2;               // norms a layer: 1 (one for both blocks), 2, or 4 (before and after each block)
-  bool norm_bias = true;       // layer norms carry a bias; rms norms never do
-  bool qk_norm = false;        // queries and keys are normalised head by head
-  bool out_bias = false;       // attention's output projection carries a bias
-  bool embedding_norm = false; // a norm right behind the embedding
-  bool final_norm = true;      // a norm behind the last layer
-  bool patch_bias = true;      // the patch projection carries a bias
-  bool head_transform = false; // BERT's output layer: dense + norm before it, a bias behind it
+  Latent latent;                     // where set, head_dim is the width of a query: nope_dim + rope_dim
+  int norms = 2;                     // norms a layer: 1 (one for both blocks), 2, or 4 (before and after each block)
+  bool norm_bias = true;             // layer norms carry a bias; rms norms never do
+  bool qk_norm = false;              // queries and keys are normalised head by head
+  bool out_bias = false;             // attention's output projection carries a bias
+  bool embedding_norm = false;       // a norm right behind the embedding
+  bool final_norm = true;            // a norm behind the last layer
+  bool patch_bias = true;            // the patch projection carries a bias
+  bool head_transform = false;       // BERT's output layer: dense + norm before it, a bias behind it
   std::int64_t extra_positions = 0;  // rows of the position table that no token uses (OPT)
   std::int64_t token_types = 0;      // segment embeddings (BERT)
-  bool dropout = false;        // the architecture is trained with dropout (GPT-2, BERT)
+  bool dropout = false;              // the architecture is trained with dropout (GPT-2, BERT)
   // Tensors of the inner width that the activation keeps when each of its operations runs as a kernel of its own: 1 for
   // ReLU, GELU and SiLU, 2 for quick_gelu (x·sigmoid), 7 for gelu_new (a chain in fp32).
   double activation_tensors = 1;
@@ -91,11 +91,11 @@ struct Model {
 // Parameters of one tower's parts: the sum of its matrices, biases and norms, exact (below 2^53).
 // Validated by the published counts of some thirty models (model_test.cpp).
 struct TowerParameters {
-  double layer = 0;        // one layer (a dense one where layers differ)
-  double moe_layer = 0;    // one MoE layer, all experts
-  double moe_active = 0;   // one MoE layer, what a token passes
-  double embedding = 0;    // token and position embeddings, patch projection
-  double head = 0;         // final norm, untied output layer, projection
+  double layer = 0;       // one layer (a dense one where layers differ)
+  double moe_layer = 0;   // one MoE layer, all experts
+  double moe_active = 0;  // one MoE layer, what a token passes
+  double embedding = 0;   // token and position embeddings, patch projection
+  double head = 0;        // final norm, untied output layer, projection
 };
 TowerParameters parameters_of(const Tower& tower);
 

@@ -252,6 +252,7 @@ Result<void> several_towers(const io::Value& value, const io::Value& towers, Mod
                        "write it inside the tower that it describes");
     }
   }
+  if (towers.items().empty()) return bad_input(towers.where(), "towers: found 0 towers, expected 1 to 8", "a tower is one stack of layers");
   model.towers.clear();
   for (const io::Value& item : towers.items()) {
     TRUNKLINE_ASSIGN(tower, tower_from(item, nullptr, "model.towers", model.assumed));

@@ -25,6 +25,7 @@ struct Op {
   double m = 0, n = 0, k = 0, batch = 1;
   catalog::Precision precision = catalog::Precision::bf16;
   double output_bytes = 2;
+  double wide_share = 0;       // share of the layers in which this product stays in 16 bits
   bool exact = false;          // fp8: sums promoted to full precision as they go (gradients), slower than fast accumulation
 
   // attention core
