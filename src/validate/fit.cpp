@@ -5,23 +5,14 @@
 #include <map>
 #include <set>
 
+#include "validate/summary.hpp"
+
 namespace trunkline::validate {
 namespace {
 
 using catalog::Generation;
 using workload::Framework;
 using Pair = std::pair<Framework, Generation>;
-
-double weighted_median(std::vector<std::pair<double, double>> values) {
-  std::sort(values.begin(), values.end());
-  double total = 0, so_far = 0;
-  for (const auto& [value, weight] : values) total += weight;
-  for (const auto& [value, weight] : values) {
-    so_far += weight;
-    if (so_far >= total / 2) return value;
-  }
-  return values.empty() ? 0 : values.back().first;
-}
 
 struct Cell {
   double log_factor = 0;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <map>
+#include <tuple>
+
+#include "validate/summary.hpp"
 
 namespace trunkline::validate {
 
@@ -10,55 +13,13 @@ using predict::Constants;
 
 namespace {
 
-constexpr int kCountedRows = 100;  // a longer table counts with every k-th row
-
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double at = q * double(values.size() - 1);
-  const std::size_t low = std::size_t(at);
-  const double rest = at - double(low);
-  return low + 1 < values.size() ? values[low] * (1 - rest) + values[low + 1] * rest : values[low];
-}
-
-ErrorSummary summarise(std::string name, const std::vector<const TrainingResult*>& results) {
-  ErrorSummary s;
-  s.name = std::move(name);
-  std::vector<double> absolute;
-  double sum = 0, covered = 0;
-  for (const TrainingResult* r : results) {
-    s.rows += 1;
-    s.eligible += r->row.eligible;
-    if (!r->row.skip.empty()) s.skipped += 1;
-    else if (r->row.eligible) s.predicted += 1;
-    if (!r->judged || !r->row.skip.empty()) continue;
-    s.judged += 1;
-    absolute.push_back(std::abs(r->error));
-    sum += r->error;
-    covered += r->covered;
-  }
-  if (absolute.empty()) return s;
-  const double n = double(absolute.size());
-  s.median_abs = quantile(absolute, 0.5);
-  s.p90_abs = quantile(absolute, 0.9);
-  for (double a : absolute) s.mean_abs += a / n;
-  s.mean_signed = sum / n;
-  s.covered = covered / n;
-  return s;
-}
-
 class Validator {
  public:
   Validator(const std::vector<io::CsvTable>& tables, const TrainingOptions& options) : options_(options) {
-    for (const auto& table : tables) {
-      for (const auto& row : table.rows()) {
-        TrainingResult result;
-        result.row = training_row(table, row);
-        if (result.row.platform) result.model = std::make_shared<predict::PlatformModel>(*result.row.platform);
-        out_.results.push_back(std::move(result));
-      }
+    out_.results = training_results(tables);
+    for (auto& r : out_.results) {
+      if (r.row.platform) r.model = std::make_shared<predict::PlatformModel>(*r.row.platform);
     }
-    choose_judged();
   }
 
   TrainingValidation run() {
@@ -69,7 +30,7 @@ class Validator {
       for (TrainingResult* r : members) predict_row(*r, constants);
     }
     set_intervals();
-    summaries();
+    summarise_all(out_);
     return std::move(out_);
   }
 
@@ -78,17 +39,6 @@ class Validator {
     std::map<std::string, std::vector<TrainingResult*>> tables;
     for (auto& r : out_.results) tables[r.row.table].push_back(&r);
     return tables;
-  }
-
-  void choose_judged() {
-    for (auto& [table, members] : by_table()) {
-      std::vector<TrainingResult*> eligible;
-      for (TrainingResult* r : members) {
-        if (r->row.eligible) eligible.push_back(r);
-      }
-      const std::size_t step = std::max<std::size_t>(1, eligible.size() / kCountedRows);
-      for (std::size_t i = 0; i < eligible.size(); i += step) eligible[i]->judged = true;
-    }
   }
 
   double predict_with(const TrainingResult& r, double factor, std::string* problem = nullptr) const {
@@ -141,6 +91,7 @@ class Validator {
   void predict_row(TrainingResult& r, const Constants& constants) {
     if (!r.row.skip.empty()) return;
     const double factor = constants.factor(r.row.job->framework, r.row.platform->node.gpu.generation);
+    r.seen = constants.seen(r.row.job->framework, r.row.platform->node.gpu.generation);
     predict::Options options;
     options.effects = options_.effects;
     options.compute_factor = factor;
@@ -155,54 +106,41 @@ class Validator {
     if (r.row.measured_s > 0) r.error = r.predicted_s / r.row.measured_s - 1;
   }
 
-  // 80 % intervals of a table from the residuals of all other tables.
-  void set_intervals() {
-    std::map<std::string, std::vector<double>> residuals;
+  // ln(measured/predicted) of the judged rows of all tables but `without`; of rows whose kind other tables hold, or not.
+  std::vector<double> residuals(bool seen, const std::string& without) const {
+    std::vector<double> out;
     for (const auto& r : out_.results) {
-      if (r.judged && r.row.skip.empty() && r.predicted_s > 0) residuals[r.row.table].push_back(std::log(r.row.measured_s / r.predicted_s));
+      if (r.judged && r.row.skip.empty() && r.predicted_s > 0 && r.seen == seen && r.row.table != without) out.push_back(std::log(r.row.measured_s / r.predicted_s));
     }
-    std::vector<double> all;
-    for (const auto& [table, values] : residuals) all.insert(all.end(), values.begin(), values.end());
-    out_.constants.low = std::exp(quantile(all, 0.1));
-    out_.constants.high = std::exp(quantile(all, 0.9));
-    for (auto& [table, members] : by_table()) {
-      std::vector<double> others;
-      for (const auto& [name, values] : residuals) {
-        if (name != table) others.insert(others.end(), values.begin(), values.end());
+    return out;
+  }
+
+  static std::pair<double, double> interval(const std::vector<double>& residuals) {
+    return {std::exp(quantile(residuals, 0.1)), std::exp(quantile(residuals, 0.9))};
+  }
+
+  // 80 % intervals of a table from the residuals of all other tables. Too few residuals of rows without a like: theirs
+  // are taken together with all others.
+  void set_intervals() {
+    constexpr std::size_t kEnough = 20;
+    const auto of = [&](bool seen, const std::string& without) {
+      std::vector<double> own = residuals(seen, without);
+      if (own.size() < kEnough) {
+        const auto rest = residuals(!seen, without);
+        own.insert(own.end(), rest.begin(), rest.end());
       }
-      const double low = std::exp(quantile(others, 0.1)), high = std::exp(quantile(others, 0.9));
+      return interval(own);
+    };
+    std::tie(out_.constants.low, out_.constants.high) = of(true, {});
+    std::tie(out_.constants.low_unseen, out_.constants.high_unseen) = of(false, {});
+    for (auto& [table, members] : by_table()) {
       for (TrainingResult* r : members) {
+        const auto [low, high] = of(r->seen, table);
         r->low_s = r->predicted_s * low;
         r->high_s = r->predicted_s * high;
         r->covered = r->row.measured_s >= r->low_s && r->row.measured_s <= r->high_s;
       }
     }
-  }
-
-  void group(const std::function<std::string(const TrainingResult&)>& key, std::vector<ErrorSummary>& into) const {
-    std::map<std::string, std::vector<const TrainingResult*>> groups;
-    for (const auto& r : out_.results) {
-      const std::string k = key(r);
-      if (!k.empty()) groups[k].push_back(&r);
-    }
-    for (const auto& [name, members] : groups) {
-      into.push_back(summarise(name, members));
-      into.back().file = members.front()->row.file;
-    }
-  }
-
-  void summaries() {
-    group([](const TrainingResult& r) { return r.row.table; }, out_.tables);
-    group([](const TrainingResult& r) { return r.row.framework_name; }, out_.frameworks);
-    group([](const TrainingResult& r) { return r.row.platform ? catalog::name_of(r.row.platform->node.gpu.generation) : std::string(); }, out_.generations);
-    std::vector<const TrainingResult*> all;
-    for (const auto& r : out_.results) all.push_back(&r);
-    out_.overall = summarise("all", all);
-    std::vector<double> medians;
-    for (const auto& t : out_.tables) {
-      if (t.judged > 0) medians.push_back(t.median_abs);
-    }
-    out_.median_of_tables = quantile(medians, 0.5);
   }
 
   TrainingOptions options_;

@@ -20,6 +20,7 @@ struct TrainingResult {
   double predicted_s = 0, low_s = 0, high_s = 0;
   double error = 0;            // (predicted − measured) / measured
   bool covered = false;        // measured lies inside low…high
+  bool seen = true;            // other tables hold rows of the same framework and GPU generation
 };
 
 struct ErrorSummary {

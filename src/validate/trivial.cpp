@@ -1,0 +1,57 @@
+// The predictor that a model must beat: model FLOPs over (peak rate × one constant a GPU type).
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "validate/summary.hpp"
+#include "validate/training.hpp"
+#include "workload/operations.hpp"
+
+namespace trunkline::validate {
+namespace {
+
+double ideal_s(const TrainingRow& row) {
+  const workload::Job& job = *row.job;
+  const double flops = 3 * workload::forward_flops_per_sample(job.model, job.batch.sequence) * double(job.batch.global);
+  return flops / (row.platform->gpus() * row.platform->node.gpu.rate(job.precision.compute).si());
+}
+
+struct Point {
+  std::string table, gpu;
+  double log_share, weight;
+};
+
+// Weighted median share of the peak over all tables but `without`; over all GPUs where this one is in no other table.
+double share_of_peak(const std::vector<Point>& points, const std::string& gpu, const std::string& without) {
+  for (const bool any_gpu : {false, true}) {
+    std::vector<std::pair<double, double>> values;
+    for (const Point& p : points) {
+      if (p.table != without && (any_gpu || p.gpu == gpu)) values.emplace_back(p.log_share, p.weight);
+    }
+    if (!values.empty()) return std::exp(weighted_median(values));
+  }
+  return 1;
+}
+
+}  // namespace
+
+TrainingValidation trivial_predictor(const std::vector<io::CsvTable>& tables) {
+  TrainingValidation out;
+  out.results = training_results(tables);
+  std::map<std::string, int> judged;
+  for (const auto& r : out.results) judged[r.row.table] += r.judged && r.row.skip.empty();
+  std::vector<Point> points;
+  for (const auto& r : out.results) {
+    if (!r.judged || !r.row.skip.empty()) continue;
+    points.push_back({r.row.table, r.row.gpu, std::log(ideal_s(r.row) / r.row.measured_s), 1.0 / judged[r.row.table]});
+  }
+  for (auto& r : out.results) {
+    if (!r.row.skip.empty()) continue;
+    r.predicted_s = ideal_s(r.row) / share_of_peak(points, r.row.gpu, r.row.table);
+    r.error = r.predicted_s / r.row.measured_s - 1;
+  }
+  summarise_all(out);
+  return out;
+}
+
+}  // namespace trunkline::validate
