@@ -151,6 +151,10 @@ class RowReader {
     else job.open.recompute = true;
     if (mentions("no flashattention") || mentions("no flash")) job.flash_attention = false;
     else if (mentions("flash")) job.flash_attention = true;
+    else if (text("gpu_norm").starts_with("a100") && (job.framework == Framework::megatron || job.framework == Framework::megatron_deepspeed)) {
+      job.flash_attention = false;
+      assume("flash_attention", "false (Megatron's tables of the A100's first years predate it; rows that use it say so)");
+    }
     if (mentions("torch.compile") || mentions("torch compile")) job.compile = true;
     return true;
   }
@@ -300,7 +304,7 @@ TrainingRow training_row(const io::CsvTable& table, const io::CsvRow& row) { ret
 std::string inference_rule() {
   return "A row becomes the ready-made HGX (or NVL72) node of its GPU with the stated GPUs a node and NICs. Not stated: ffn = 4 × hidden, or 8/3 × hidden where the "
          "family gates; vocabulary, gating, norm and positions from the model family's name; precision bf16 from Ampere on, fp16 before; sharding as the framework's "
-         "habit; micro-batch 1; recomputation the least that fits the memory; NICs those of the node type.";
+         "habit; micro-batch 1; Megatron on A100 without FlashAttention unless the row names it; recomputation the least that fits the memory; NICs those of the node type.";
 }
 
 }  // namespace trunkline::validate

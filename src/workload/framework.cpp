@@ -77,7 +77,6 @@ Behaviour megatron() {
   b.reduce_overlap = false;
   b.reduce_bytes = 4;
   b.bucket_grows = true;
-  b.flash_attention = false;
   b.why = "fused bias, dropout, add and softmax kernels; weight gradients accumulate in fp32 inside the GEMM";
   return b;
 }
@@ -159,7 +158,10 @@ Behaviour internevo() {
 
 namespace {
 
-Behaviour described(Framework framework) {
+// On Hopper and later Megatron-LM runs Transformer Engine layers and the overlap of Megatron-Core, as NeMo does.
+bool transformer_engine_era(Generation g) { return g == Generation::hopper || g == Generation::blackwell; }
+
+Behaviour described(Framework framework, Generation generation) {
   switch (framework) {
     case Framework::pytorch_eager:
     case Framework::pytorch_ddp: return pytorch_eager();
@@ -167,7 +169,7 @@ Behaviour described(Framework framework) {
     case Framework::pytorch_fsdp: return pytorch_fsdp();
     case Framework::composer_fsdp: return composer_fsdp();
     case Framework::torchtitan: return torchtitan();
-    case Framework::megatron: return megatron();
+    case Framework::megatron: return transformer_engine_era(generation) ? nemo() : megatron();
     case Framework::megatron_deepspeed: return megatron_deepspeed();
     case Framework::megatron_bridge: return megatron_bridge();
     case Framework::nemo: return nemo();
@@ -196,7 +198,7 @@ Behaviour described(Framework framework) {
 }  // namespace
 
 Behaviour behaviour_of(Framework framework, Generation generation) {
-  Behaviour b = described(framework);
+  Behaviour b = described(framework, generation);
   if (older_host(generation)) b.launch_s *= kOlderHost;
   return b;
 }

@@ -26,6 +26,7 @@ LayerBuilder::LayerBuilder(const Tower& tower, const Job& job, const Behaviour& 
   norm_tokens_ = b_.sequence_parallel ? tokens_ / tp_ : tokens_;
   frozen_ = job.kind != TrainingKind::full;
   linear_ = job.precision.compute;
+  dropout_ = b_.dropout && t_.norm == Norm::layer;  // GPT's recipes drop out, Llama's do not
 }
 
 // Tensor-parallel ranks hold the same activations between layers, or a slice each: either way each sends one slice.
@@ -97,7 +98,7 @@ void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const
 
 void LayerBuilder::add_residual(LayerWork& layer, double tokens) const {
   const double tensor = tokens * double(t_.hidden) * kElement;
-  const bool dropout = b_.dropout;
+  const bool dropout = dropout_;
   if (b_.fused_residual) {
     add_memory(layer.forward, "residual", tensor * (dropout ? 3.5 : 3));
     add_memory(layer.backward, "residual backward", tensor * (dropout ? 4.5 : 3), dropout ? 2 : 1);
@@ -140,7 +141,7 @@ void LayerBuilder::add_attention(LayerWork& layer) const {
   op.causal = t_.causal && !dealt;
   op.flash = b_.flash_attention;
   op.fused_softmax = b_.fused_softmax;
-  op.dropout = b_.dropout;
+  op.dropout = dropout_;
   op.precision = is_narrow(linear_) ? Precision::bf16 : linear_;
   op.launches = op.flash ? 1 : (b_.fused_softmax ? 4 : 7);
   if (!op.flash) {  // batched GEMMs want heads in front: queries, keys, values and the result are copied into that order

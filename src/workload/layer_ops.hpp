@@ -49,6 +49,7 @@ class LayerBuilder {
   double sequences_;     // samples of the micro-batch
   double full_length_;   // tokens of a sample, all context-parallel ranks
   bool frozen_;          // LoRA: no weight gradients of the base matrices
+  bool dropout_ = false;
   catalog::Precision linear_;  // precision of the layer's matrices
 };
 
