@@ -85,7 +85,13 @@ Result<void> read_training(const io::Value& value, Job& job, Notes& notes) {
   } else {
     job.recompute = *recompute_from(*io::get_text(training, "recompute"));
   }
-  job.recompute_share = io::get_number(training, "recompute_share").value_or(1);
+  const auto share = io::get_number(training, "recompute_share");
+  if (share && (job.open.recompute || job.recompute != Recompute::full)) {
+    return bad_input(training.find("recompute_share")->where(),
+                     "training.recompute_share: it means a share of the layers under recompute: full",
+                     "write recompute: full, or remove the key");
+  }
+  job.recompute_share = share.value_or(1);
   job.compile = io::get_bool(training, "compile").value_or(job.framework == Framework::pytorch_compile);
   job.flash_attention = io::get_bool(training, "flash_attention");
   const io::Value& lora = block_of(training, "lora");

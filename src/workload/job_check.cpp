@@ -105,9 +105,10 @@ class Checker {
       return wrong("parallelism", "vpp", "interleaving needs more than one pipeline stage", "write vpp: 1, or pp above 1");
     const int layers = job_.model.towers.front().layers;
     const int chunks = p_.pp * (open_.vpp ? 1 : p_.vpp);
-    if (chunks > layers)
+    if (chunks > layers + (chunks == p_.pp ? 0 : 2)) {
       return wrong("parallelism", p_.vpp > 1 ? "vpp" : "pp", fmt::format("{} chunks for {} layers", chunks, layers),
                    "every stage needs at least one layer");
+    }
     if (layers % chunks == 0) return {};
     if (chunks == p_.pp) {
       const int larger = layers % chunks;
