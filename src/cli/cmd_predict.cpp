@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -15,7 +16,7 @@ namespace trunkline::cli {
 namespace {
 
 struct PredictOptions {
-  std::string job, timeline, baseline;
+  std::string job, timeline, baseline, show;
   std::vector<std::string> platforms, sets, sweeps;
 };
 
@@ -49,6 +50,10 @@ Result<Input> read_input(const PredictOptions& options) {
       return usage_error(fmt::format("--baseline takes a number of GPUs, found \"{}\"", excerpt(options.baseline)),
                          "for example --baseline 8");
     input.baseline = int(*gpus);
+  }
+  const auto metrics = report::sweep_metrics();
+  if (!options.show.empty() && std::find(metrics.begin(), metrics.end(), options.show) == metrics.end()) {
+    return usage_error(fmt::format("--show: no such figure, \"{}\"", excerpt(options.show)), did_you_mean(options.show, metrics));
   }
   input.slots = !options.timeline.empty();
   input.job_file = options.job;
@@ -142,6 +147,7 @@ Result<int> predict_all(const PredictOptions& options, Session& session) {
   TRUNKLINE_ASSIGN(input, read_input(options));
   TRUNKLINE_ASSIGN(points, points_of(input.sweeps));
   report::PredictionSet set;
+  set.show = options.show;
   std::size_t failed = 0;
   for (const auto& point : points) {
     for (const auto& [file, content] : input.platforms) {
@@ -182,6 +188,7 @@ Command predict_command() {
     app.add_option("--sweep", o->sweeps, "one line for each value; several: each combination")
         ->type_name("KEY=A,B,C")
         ->allow_extra_args(false);
+    app.add_option("--show", o->show, "what a sweep shows: " + join(report::sweep_metrics(), ", "))->type_name("FIGURE");
     app.add_option("--baseline", o->baseline, "number of GPUs that scaling is counted from; default: the smallest copy")->type_name("GPUS");
     app.add_option("--timeline", o->timeline, "write who computes when, for ui.perfetto.dev")->type_name("FILE");
     return [o](Session& session) { return predict_all(*o, session); };

@@ -15,7 +15,7 @@ namespace {
 struct ValidateOptions {
   std::vector<std::string> tables;
   std::string fit;
-  bool ablation = false, rows = false;
+  bool ablation = false, rows = false, trivial = false;
 };
 
 struct Effect {
@@ -77,10 +77,11 @@ Result<int> validate_tables(const ValidateOptions& o, Session& session) {
     auto summary = validate::summary_of(rows);
     validation.collectives.push_back({file, std::move(rows), std::move(summary)});
   }
-  if (training.empty() && (o.ablation || !o.fit.empty())) {
-    return usage_error("--fit and --ablation need a training table", "training tables have the column iter_time_s");
+  if (training.empty() && (o.ablation || o.trivial || !o.fit.empty())) {
+    return usage_error("--fit, --ablation and --trivial need a training table", "training tables have the column iter_time_s");
   }
   if (!training.empty()) validation.training = validate::validate_training(training);
+  if (o.trivial) validation.trivial = validate::trivial_predictor(training);
   if (o.ablation) add_ablations(training, session, validation);
   if (!o.fit.empty()) TRUNKLINE_TRY(io::write_file(o.fit, predict::to_yaml(validation.training->constants)));
   TRUNKLINE_TRY(session.output.write(report::validation_document(validation, session.context)));
@@ -103,6 +104,7 @@ Command validate_command() {
     app.add_option("--fit", o->fit, "write the constants fitted to all given training tables")->type_name("FILE");
     app.add_flag("--ablation", o->ablation, "the error with each effect of the model switched off");
     app.add_flag("--rows", o->rows, "show every row");
+    app.add_flag("--trivial", o->trivial, "beside it the predictor to beat: model FLOPs over one rate a GPU type");
     return [o](Session& session) { return validate_tables(*o, session); };
   };
   return command;

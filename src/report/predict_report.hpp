@@ -23,10 +23,12 @@ struct PredictionEntry {
 // Never empty. With a sweep every entry has the same swept keys.
 struct PredictionSet {
   std::vector<PredictionEntry> entries;
-  std::string baseline;  // in words, of the scaling figures; empty = each its own smallest copy
+  std::string show;  // what a sweep's table shows, one of sweep_metrics(); empty = the main figures, or the throughput of several platforms
 
   bool swept() const { return !entries.front().swept.empty(); }
 };
+
+std::vector<std::string> sweep_metrics();
 
 Document predictions_document(const PredictionSet& set, const Context& context);
 

@@ -18,29 +18,25 @@ namespace {
 struct TimeUnit {
   const char* name = "s";
   double seconds = 1;
+  double from = 1;  // smallest value that reads well in it
 };
 
-constexpr TimeUnit kSecondUnits[] = {{"s", 1}, {"ms", 1e-3}};
+constexpr TimeUnit kStepUnits[] = {{"s", 1, 0.1}, {"ms", 1e-3}};
 constexpr TimeUnit kLongUnits[] = {{"days", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
 
-// The largest unit in which no value falls below one, unless another then needs more than four digits.
+// The largest unit in which every value reads well, unless another then needs more than four digits.
 TimeUnit unit_for(std::span<const TimeUnit> units, double smallest, double largest) {
   TimeUnit chosen = units.front();
   for (const TimeUnit& unit : units) {
     if (largest >= 10000 * unit.seconds) break;
     chosen = unit;
-    if (smallest >= unit.seconds) break;
+    if (smallest >= unit.from * unit.seconds) break;
   }
   return chosen;
 }
 
-// Thousands apart, so that six digits can be read.
-std::string grouped(double value) {
-  std::string text = significant(value);
-  if (text.find_first_not_of("0123456789-") != std::string::npos || std::abs(value) < 10000) return text;
-  for (std::ptrdiff_t at = std::ptrdiff_t(text.size()) - 3; at > (text.front() == '-' ? 1 : 0); at -= 3) text.insert(std::size_t(at), ",");
-  return text;
-}
+// Below a thousandth of its unit a figure only says that it is small.
+std::string figure(double value) { return value > 0 && value < 0.001 ? "<0.001" : grouped(value); }
 
 using Value = std::function<std::optional<double>(const Prediction&)>;
 using Words = std::function<std::string(const Prediction&)>;
@@ -72,12 +68,21 @@ class ComparisonTable {
     for (const auto& entry : set_.entries) {
       const auto value = entry.prediction ? of(*entry.prediction) : std::nullopt;
       any |= value.has_value();
-      row.push_back(value ? cell(grouped(*value / scale), *entry.prediction, real) : Cell("–"));
+      row.push_back(value ? cell(figure(*value / scale), *entry.prediction, real) : Cell("–"));
     }
     if (any) table_.add(std::move(row));
   }
 
   void time(const std::string& name, TimeUnit unit, const Value& of) { number(name, unit.name, of, true, unit.seconds); }
+
+  // How fast each is beside the first that fits or, where none does, the first.
+  void beside_first(const std::string& name, const Value& rate) {
+    const auto usable = [](const PredictionEntry& entry) { return entry.prediction && entry.prediction->memory.fits; };
+    const auto first = std::find_if(set_.entries.begin(), set_.entries.end(), usable);
+    if (set_.entries.size() < 2 || first == set_.entries.end()) return;
+    const double base = *rate(*first->prediction);
+    number(name, "x", [&](const Prediction& p) { return std::optional<double>(*rate(p) / base); });
+  }
 
   void percent(const std::string& name, const Value& of) { number(name, "%", of, true, 0.01); }
 
@@ -173,7 +178,7 @@ void add_setup(ComparisonTable& t) {
 
 void add_step(ComparisonTable& t) {
   const Value step = [](const Prediction& p) { return p.step_s; };
-  const TimeUnit unit = t.unit_of(kSecondUnits, step);
+  const TimeUnit unit = t.unit_of(kStepUnits, step);
   t.time("step", unit, step);
   t.range(
       "  80 % interval", unit, [](const Prediction& p) { return p.interval.low_s; }, [](const Prediction& p) { return p.interval.high_s; });
@@ -196,6 +201,7 @@ void add_rates(ComparisonTable& t, const PredictionSet& set) {
     t.number("throughput", "samples/s", [](const Prediction& p) { return p.samples_per_s; });
     t.number("  each GPU", "samples/s", [](const Prediction& p) { return p.samples_per_s / p.gpus; });
   }
+  t.beside_first("  against the first", [](const Prediction& p) { return p.samples_per_s; });
   t.percent("MFU", [](const Prediction& p) { return p.mfu; });
   t.percent("HFU", [](const Prediction& p) { return p.hfu; });
   t.words("scaling against",
@@ -219,7 +225,7 @@ void add_epoch(ComparisonTable& t) {
   t.time("epoch", epoch, of(&Prediction::epoch, &Epoch::s));
   t.time("  staging the data", epoch, of(&Prediction::epoch, &Epoch::staging_s));
   t.time("  computation", epoch, of(&Prediction::epoch, &Epoch::compute_s));
-  t.time("  exposed communication", epoch, of(&Prediction::epoch, &Epoch::sync_s));
+  t.time("  synchronisation", epoch, of(&Prediction::epoch, &Epoch::sync_s));
   t.time("  rest", epoch, of(&Prediction::epoch, &Epoch::rest_s));
   t.number("  epochs a week", "", of(&Prediction::epoch, &Epoch::per_week));
   const TimeUnit job = t.unit_of(kLongUnits, of(&Prediction::run, &JobTime::total_s));
@@ -241,6 +247,14 @@ void add_bottleneck(ComparisonTable& t) {
 }
 
 }  // namespace
+
+std::string grouped(double value) {
+  if (std::abs(value) < 9999.5 || std::abs(value) >= 1e15) return significant(value);
+  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 2);
+  std::string text = fmt::format("{:.0f}", std::round(value / unit) * unit);
+  for (std::ptrdiff_t at = std::ptrdiff_t(text.size()) - 3; at > (text.front() == '-' ? 1 : 0); at -= 3) text.insert(std::size_t(at), ",");
+  return text;
+}
 
 bool counts_tokens(const workload::Job& job) {
   return job.model.kind == workload::Model::Kind::causal_lm || job.model.kind == workload::Model::Kind::masked_lm;

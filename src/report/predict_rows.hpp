@@ -14,6 +14,9 @@ Table sweep_table(const PredictionSet& set);
 // One line a prediction, headings as in the JSON; for CSV.
 Table prediction_data(const PredictionSet& set);
 
+// Three significant digits; from 10,000 on with thousands apart.
+std::string grouped(double value);
+
 // Whether the job is measured in tokens (language models) or samples.
 bool counts_tokens(const workload::Job& job);
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/quantity_text.hpp"
 #include "report/predict_rows.hpp"
@@ -36,7 +37,7 @@ std::vector<Cell> figures(const Prediction& p, bool tokens) {
           percent(p.breakdown.exposed_comm_s),
           percent(p.breakdown.bubble_s),
           significant(100 * p.mfu),
-          significant(tokens ? p.tokens_per_s : p.samples_per_s),
+          grouped(tokens ? p.tokens_per_s : p.samples_per_s),
           significant(as_gbytes(p.memory.per_gpu)),
           p.memory.fits ? Cell("yes", Tone::good) : Cell("no", Tone::bad)};
 }
@@ -64,18 +65,42 @@ Table detailed(const PredictionSet& set, bool tokens) {
   return table;
 }
 
-Cell throughput_cell(const PredictionEntry& entry, bool tokens) {
+struct Metric {
+  std::string name, words, unit;
+  std::function<std::optional<double>(const Prediction&)> value;
+};
+
+std::vector<Metric> metrics(bool tokens) {
+  const auto money = [](const Prediction& p) { return p.cost ? std::optional(p.cost->amount) : std::nullopt; };
+  return {
+      {"throughput", "throughput", tokens ? "tokens/s" : "samples/s",
+       [=](const Prediction& p) { return tokens ? p.tokens_per_s : p.samples_per_s; }},
+      {"step", "time of a step", "s", [](const Prediction& p) { return p.step_s; }},
+      {"mfu", "MFU", "%", [](const Prediction& p) { return 100 * p.mfu; }},
+      {"memory", "memory that a GPU needs", "GB", [](const Prediction& p) { return as_gbytes(p.memory.per_gpu); }},
+      {"scaling", "scaling efficiency", "%", [](const Prediction& p) { return 100 * p.scaling.efficiency; }},
+      {"epoch", "time of an epoch", "h", [](const Prediction& p) { return p.epoch ? std::optional(p.epoch->s / 3600) : std::nullopt; }},
+      {"job", "time of the whole job", "h",
+       [](const Prediction& p) { return p.run ? std::optional(p.run->total_s / 3600) : std::nullopt; }},
+      {"cost", "cost of the job", "in its currency", money},
+  };
+}
+
+Cell metric_cell(const PredictionEntry& entry, const Metric& metric) {
   if (!entry.prediction) return {"impossible", Tone::bad};
   const Prediction& p = *entry.prediction;
-  if (!p.memory.fits) return {fmt::format("needs {} GB", significant(as_gbytes(p.memory.per_gpu))), Tone::bad};
-  return {significant(tokens ? p.tokens_per_s : p.samples_per_s)};
+  const auto value = metric.value(p);
+  if (p.memory.fits || metric.name == "memory") return {value ? grouped(*value) : "–"};
+  return {fmt::format("needs {} GB", significant(as_gbytes(p.memory.per_gpu))), Tone::bad};
 }
 
 // Lines: points of the sweep; columns: platforms.
 Table pivot(const PredictionSet& set, bool tokens) {
+  const auto known = metrics(tokens);
+  auto metric = std::find_if(known.begin(), known.end(), [&](const Metric& m) { return m.name == set.show; });
+  if (metric == known.end()) metric = known.begin();
   Table table;
-  table.title =
-      fmt::format("{} on each platform; where the memory does not suffice, what one GPU needs", tokens ? "tokens/s" : "samples/s");
+  table.title = fmt::format("{}, {}; where the memory does not suffice, what one GPU needs", metric->words, metric->unit);
   for (const auto& [key, value] : set.entries.front().swept) table.columns.push_back({last_word(key), Align::right});
   table.keys = int(table.columns.size());
   std::vector<std::string> platforms;
@@ -94,7 +119,7 @@ Table pivot(const PredictionSet& set, bool tokens) {
       at = points.end() - 1;
     }
     const auto column = std::find(platforms.begin(), platforms.end(), entry.platform) - platforms.begin();
-    table.rows[std::size_t(at - points.begin())][std::size_t(table.keys + column)] = throughput_cell(entry, tokens);
+    table.rows[std::size_t(at - points.begin())][std::size_t(table.keys + column)] = metric_cell(entry, *metric);
   }
   return table;
 }
@@ -107,7 +132,13 @@ std::string exact(double value) { return fmt::format("{}", value); }
 Table sweep_table(const PredictionSet& set) {
   bool tokens = true;
   for (const auto& entry : set.entries) tokens = tokens && (!entry.prediction || counts_tokens(entry.prediction->job));
-  return several_platforms(set) ? pivot(set, tokens) : detailed(set, tokens);
+  return several_platforms(set) || !set.show.empty() ? pivot(set, tokens) : detailed(set, tokens);
+}
+
+std::vector<std::string> sweep_metrics() {
+  std::vector<std::string> names;
+  for (const Metric& metric : metrics(true)) names.push_back(metric.name);
+  return names;
 }
 
 Table prediction_data(const PredictionSet& set) {

@@ -20,14 +20,20 @@ std::string percent(double fraction) { return significant(100 * fraction); }
 void add_group(const std::string& name, const std::vector<ErrorSummary>& list, const std::vector<ErrorSummary>* trivial, Table& table) {
   if (!table.rows.empty()) table.gap();
   table.add({{name, Tone::strong}});
+  int silent = 0, silent_rows = 0;
   for (const auto& s : list) {
-    std::vector<Cell> row = {"  " + s.name, fmt::format("{}", s.rows), fmt::format("{}", s.predicted), fmt::format("{}", s.judged)};
+    if (s.judged == 0 && list.size() > 1) {
+      ++silent;
+      silent_rows += s.rows;
+      continue;
+    }
+    std::vector<Cell> row = {"  " + s.name, fmt::format("{}", s.rows), fmt::format("{}", s.judged)};
     if (s.judged > 0) {
       for (double v : {s.median_abs, s.mean_abs, s.p90_abs}) row.emplace_back(percent(v));
       row.emplace_back(fmt::format("{:+.1f}", 100 * s.mean_signed));
       row.emplace_back(fmt::format("{:.0f}", 100 * s.covered));
     } else {
-      row.resize(9, Cell("–"));
+      row.resize(8, Cell("–"));
     }
     if (trivial) {
       const auto other = std::find_if(trivial->begin(), trivial->end(), [&](const auto& t) { return t.name == s.name; });
@@ -35,6 +41,8 @@ void add_group(const std::string& name, const std::vector<ErrorSummary>& list, c
     }
     table.add(std::move(row));
   }
+  if (silent > 0)
+    table.add({{fmt::format("  {} more without a judged row", silent), Tone::dim}, {fmt::format("{}", silent_rows), Tone::dim}});
 }
 
 void add_training(const Validation& v, Document& document) {
@@ -42,8 +50,7 @@ void add_training(const Validation& v, Document& document) {
   const auto* trivial = v.trivial ? &*v.trivial : nullptr;
   document.heading("training steps: error of the predicted time in %, each table judged by constants fitted without its rows");
   Table table;
-  table.columns = {{""},          right("rows"), right("predicted"), right("judged"), right("median"),
-                   right("mean"), right("90th"), right("bias"),      right("covered")};
+  table.columns = {{""}, right("rows"), right("judged"), right("median"), right("mean"), right("90th"), right("bias"), right("covered")};
   if (trivial) table.columns.push_back(right("trivial"));
   add_group("by table", t.tables, trivial ? &trivial->tables : nullptr, table);
   add_group("by framework", t.frameworks, trivial ? &trivial->frameworks : nullptr, table);
