@@ -39,7 +39,7 @@ struct ChunkTime {
 
 struct LayerPrices {
   PassTime forward, backward, recompute;
-  double parameters = 0, expert_parameters = 0;
+  double parameters = 0, expert_parameters = 0, adapters = 0;
 };
 
 struct Chunk {
@@ -88,6 +88,7 @@ class StepTimer {
       l.recompute = pricer_.price(work.recompute) * (in_.job.recompute == workload::Recompute::full ? in_.job.recompute_share : 1.0);
       l.parameters = work.parameters;
       l.expert_parameters = work.expert_parameters;
+      l.adapters = work.adapter_parameters;
       return l;
     };
     t.dense = layer(tower.dense);
@@ -155,9 +156,10 @@ class StepTimer {
     const collectives::Cost gather = pricer_.exchange(Exchange::all_gather, in_.domains.shard, parameters * gathered_bytes());
     collectives::Cost reduce;
     if (backward && (in_.behaviour.sharded_reduce_each_micro || micro_batches_ == 1)) {
-      reduce = pricer_.exchange(Exchange::reduce_scatter, in_.domains.shard, parameters * in_.behaviour.reduce_bytes);
+      const double trained = in_.job.kind == workload::TrainingKind::full ? parameters : l.adapters;
+      reduce = pricer_.exchange(Exchange::reduce_scatter, in_.domains.shard, trained * in_.behaviour.reduce_bytes);
       if (p_.sharding == Sharding::hsdp && in_.domains.replica.ranks() > 1) {
-        reduce.time += pricer_.exchange(Exchange::all_reduce, in_.domains.replica, parameters * in_.behaviour.reduce_bytes / in_.domains.shard.ranks()).time;
+        reduce.time += pricer_.exchange(Exchange::all_reduce, in_.domains.replica, trained * in_.behaviour.reduce_bytes / in_.domains.shard.ranks()).time;
       }
     }
     const bool regather = !backward || in_.behaviour.reshard_after_forward;
@@ -209,14 +211,17 @@ class StepTimer {
     return cost;
   }
 
-  // Parameters that this GPU's stage holds (after tensor and expert parallelism, before sharding).
+  // Parameters of this GPU's stage that are trained (after tensor and expert parallelism, before sharding): all, or LoRA's.
   double stage_parameters(int stage, bool experts_only) const {
+    const bool adapters = in_.job.kind != workload::TrainingKind::full;
+    if (adapters && experts_only) return 0;
     double sum = 0;
     for (std::size_t i = 0; i < towers_.size(); ++i) {
       for (int c = 0; c < chunks_; ++c) {
         const Chunk held = chunk(in_.work.towers[i], stage, c);
-        const auto of = [&](const LayerPrices& l) { return experts_only ? l.expert_parameters : l.parameters - l.expert_parameters; };
+        const auto of = [&](const LayerPrices& l) { return adapters ? l.adapters : experts_only ? l.expert_parameters : l.parameters - l.expert_parameters; };
         sum += held.dense * of(towers_[i].dense) + held.experts * of(towers_[i].experts);
+        if (adapters) continue;
         if (!experts_only && held.first) sum += in_.work.towers[i].before_parameters;
         if (!experts_only && held.last) sum += in_.work.towers[i].after_parameters;
       }
@@ -255,7 +260,7 @@ class StepTimer {
     sync(in_.domains.data, in_.domains.shard, held);
     sync(in_.domains.expert_data, in_.domains.expert_data, experts);
     const double shard = zero1 || sharded_ ? std::max(1, in_.domains.shard.ranks()) : 1;
-    if (in_.effects.memory_bound && in_.job.kind == workload::TrainingKind::full) {
+    if (in_.effects.memory_bound) {
       constexpr double kAdamBytes = 4 + 3 * 8 + 2 + 4;  // gradient, master and two moments read + written, 16-bit copy, norm
       t.optimizer = in_.kernels.memory_bound((held + experts) / shard * kAdamBytes, kernels::MemoryKind::optimizer).si();
     }

@@ -21,4 +21,7 @@ struct Family {
 // The family whose word stands in `model_name`; the GPT family where none does.
 const Family& family_of(std::string_view model_name);
 
+// The built-in model with experts that a table's model name means; empty where there is none.
+std::string_view builtin_for(std::string_view model_name);
+
 }  // namespace trunkline::validate

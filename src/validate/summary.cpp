@@ -14,7 +14,8 @@ constexpr std::size_t kCountedRows = 100;  // a longer table counts with every k
 
 using Members = std::map<std::string, std::vector<const TrainingResult*>>;
 
-ErrorSummary summarise(std::string name, const std::vector<const TrainingResult*>& results) {
+// Over the judged rows, or, with `beside`, over those that were predicted although they are not eligible.
+ErrorSummary summarise(std::string name, const std::vector<const TrainingResult*>& results, bool beside = false) {
   ErrorSummary s;
   s.name = std::move(name);
   std::vector<double> absolute;
@@ -24,7 +25,8 @@ ErrorSummary summarise(std::string name, const std::vector<const TrainingResult*
     s.eligible += r->row.eligible;
     if (!r->row.skip.empty()) s.skipped += 1;
     else if (r->row.eligible) s.predicted += 1;
-    if (!r->judged || !r->row.skip.empty()) continue;
+    const bool counts = beside ? !r->row.eligible && r->predicted_s > 0 && r->row.measured_s > 0 : r->judged;
+    if (!counts || !r->row.skip.empty()) continue;
     s.judged += 1;
     absolute.push_back(std::abs(r->error));
     sum += r->error;
@@ -40,7 +42,7 @@ ErrorSummary summarise(std::string name, const std::vector<const TrainingResult*
   return s;
 }
 
-std::vector<ErrorSummary> grouped(const TrainingValidation& v, const std::function<std::string(const TrainingResult&)>& key) {
+std::vector<ErrorSummary> grouped(const TrainingValidation& v, const std::function<std::string(const TrainingResult&)>& key, bool beside = false) {
   Members groups;
   for (const auto& r : v.results) {
     const std::string k = key(r);
@@ -48,10 +50,18 @@ std::vector<ErrorSummary> grouped(const TrainingValidation& v, const std::functi
   }
   std::vector<ErrorSummary> out;
   for (const auto& [name, members] : groups) {
-    out.push_back(summarise(name, members));
+    out.push_back(summarise(name, members, beside));
     out.back().file = members.front()->row.file;
   }
   return out;
+}
+
+// Why a row is not judged, in one word or two.
+std::string kind_beside(const std::string& reason) {
+  if (reason.find("MoE") != std::string::npos) return "mixture of experts";
+  if (reason.find("cut-down") != std::string::npos || reason.find("proxy") != std::string::npos) return "cut-down model";
+  if (reason.find("fine-tuning") != std::string::npos) return "fine-tuning";
+  return "other";
 }
 
 }  // namespace
@@ -93,6 +103,7 @@ void summarise_all(TrainingValidation& v) {
   v.tables = grouped(v, [](const TrainingResult& r) { return r.row.table; });
   v.frameworks = grouped(v, [](const TrainingResult& r) { return r.row.framework_name; });
   v.generations = grouped(v, [](const TrainingResult& r) { return r.row.platform ? catalog::name_of(r.row.platform->node.gpu.generation) : std::string(); });
+  v.beside = grouped(v, [](const TrainingResult& r) { return r.row.eligible ? std::string() : kind_beside(r.row.exclude_reason); }, true);
   std::vector<const TrainingResult*> all;
   for (const auto& r : v.results) all.push_back(&r);
   v.overall = summarise("all", all);

@@ -32,6 +32,7 @@ struct ErrorSummary {
 struct TrainingValidation {
   std::vector<TrainingResult> results;
   std::vector<ErrorSummary> tables, frameworks, generations;
+  std::vector<ErrorSummary> beside;  // rows that are not judged, by kind: mixture of experts, cut-down, fine-tuning, other
   ErrorSummary overall;
   double median_of_tables = 0;
   predict::Constants constants;   // fitted to all given tables

@@ -106,9 +106,19 @@ class RowReader {
       t.vocab = family.vocab;
       assume("vocab", fmt::format("{} (the {} family)", family.vocab, family.word));
     }
-    if (text("moe") == "1") return skip("mixture of experts: the table's columns do not state the experts");
     job.model.name = text("model");
     job.model.towers = {t};
+    return text("moe") != "1" || experts(job, t.layers);
+  }
+
+  // The columns do not state experts: they are those of the built-in model of that name, cut to the row's layers.
+  bool experts(Job& job, int layers) {
+    const std::string_view known = builtin_for(text("model"));
+    auto model = known.empty() ? Result<workload::Model>(bad_input({}, "")) : workload::builtin_model(std::string(known));
+    if (!model) return skip("mixture of experts that is not among the built-in models");
+    assume("experts", fmt::format("those of {}", known));
+    job.model = *model;
+    job.model.towers.front().layers = layers;
     return true;
   }
 
@@ -145,6 +155,8 @@ class RowReader {
     if (!precision(job, text("gpu_norm"))) return false;
     if (mentions("lora")) {
       job.kind = workload::TrainingKind::lora;
+      job.lora.all_linear = false;
+      assume("lora", "rank 16 on attention's matrices");
     }
     const std::string recompute = text("recompute_norm");
     if (const auto r = workload::recompute_from(recompute)) job.recompute = *r;

@@ -54,7 +54,7 @@ void LayerBuilder::add_exchange(Pass& pass, const char* name, Exchange exchange,
 }
 
 // One linear layer: forward y = x·W, then in backward dx = dy·Wᵀ and dW = xᵀ·dy.
-void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double k, double n, double batch) const {
+void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, double k, double n, double batch, bool trained) const {
   Op op;
   op.kind = Op::Kind::gemm;
   op.name = name;
@@ -67,8 +67,7 @@ void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double
   op.exact = is_narrow(linear_);
   layer.backward.ops.push_back(op);
   const double weights = batch * k * n;
-  layer.parameters += weights;
-  if (!frozen_) {
+  if (trained) {
     op.m = k, op.k = m, op.n = n;
     op.output_bytes = b_.fused_weight_gradient ? 4 : kElement;
     layer.backward.ops.push_back(op);
@@ -84,6 +83,25 @@ void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double
       add_memory(layer.backward, "Hadamard transform", batch * m * (n + k) * 2 * kElement, 2, Traffic::math);
     }
   }
+}
+
+void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double k, double n, Block block, double batch) const {
+  add_linear(layer, name, m, k, n, batch, !frozen_);
+  layer.parameters += batch * k * n;
+  const bool adapted = block == Block::attention || (block == Block::feed_forward && job_.lora.all_linear);
+  if (frozen_ && adapted && batch == 1) add_adapter(layer, m, k, n);
+}
+
+// LoRA: y += (x·A)·B with A k×rank and B rank×n, both trained in 16 bits.
+void LayerBuilder::add_adapter(LayerWork& layer, double m, double k, double n) const {
+  LayerBuilder wide(*this);
+  wide.linear_ = is_narrow(linear_) ? Precision::bf16 : linear_;
+  const double rank = job_.lora.rank;
+  wide.add_linear(layer, "adapter down", m, k, rank, 1, true);
+  wide.add_linear(layer, "adapter up", m, rank, n, 1, true);
+  add_memory(layer.forward, "add adapter", 3 * m * n * kElement);
+  add_memory(layer.backward, "add adapter gradient", 3 * m * k * kElement);
+  layer.adapter_parameters += rank * (k + n);
 }
 
 void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const {
@@ -187,13 +205,13 @@ void LayerBuilder::add_latent_projections(LayerWork& layer) const {
   const Latent& l = t_.latent;
   const double q_width = heads * (l.nope_dim + l.rope_dim);
   if (l.q_rank > 0) {
-    add_gemm(layer, "query down", tokens_, h, l.q_rank);
-    add_gemm(layer, "query up", tokens_, l.q_rank, q_width);
+    add_gemm(layer, "query down", tokens_, h, l.q_rank, Block::attention);
+    add_gemm(layer, "query up", tokens_, l.q_rank, q_width, Block::attention);
   } else {
-    add_gemm(layer, "query", tokens_, h, q_width);
+    add_gemm(layer, "query", tokens_, h, q_width, Block::attention);
   }
-  add_gemm(layer, "key-value down", tokens_, h, l.kv_rank + l.rope_dim);
-  add_gemm(layer, "key-value up", tokens_, l.kv_rank, heads * (l.nope_dim + l.value_dim));
+  add_gemm(layer, "key-value down", tokens_, h, l.kv_rank + l.rope_dim, Block::attention);
+  add_gemm(layer, "key-value up", tokens_, l.kv_rank, heads * (l.nope_dim + l.value_dim), Block::attention);
 }
 
 void LayerBuilder::add_projections(LayerWork& layer) const {
@@ -205,11 +223,11 @@ void LayerBuilder::add_projections(LayerWork& layer) const {
   const double q = t_.heads * double(t_.head_dim) / tp_;
   const double kv = std::max(1.0, t_.kv_heads / tp_) * t_.head_dim;
   if (b_.query_key_value_gemms == 1) {
-    add_gemm(layer, "query, key, value", tokens_, h, q + 2 * kv);
+    add_gemm(layer, "query, key, value", tokens_, h, q + 2 * kv, Block::attention);
   } else {
-    add_gemm(layer, "query", tokens_, h, q);
-    add_gemm(layer, "key", tokens_, h, kv);
-    add_gemm(layer, "value", tokens_, h, kv);
+    add_gemm(layer, "query", tokens_, h, q, Block::attention);
+    add_gemm(layer, "key", tokens_, h, kv, Block::attention);
+    add_gemm(layer, "value", tokens_, h, kv, Block::attention);
   }
 }
 
@@ -226,9 +244,9 @@ void LayerBuilder::add_activation(LayerWork& layer, double tokens, double ffn) c
 
 void LayerBuilder::add_feed_forward(LayerWork& layer, double tokens, double ffn, double batch) const {
   const double h = double(t_.hidden);
-  add_gemm(layer, "up", tokens, h, ffn * (t_.gated ? 2 : 1), batch);
+  add_gemm(layer, "up", tokens, h, ffn * (t_.gated ? 2 : 1), Block::feed_forward, batch);
   add_activation(layer, tokens * batch, ffn);
-  add_gemm(layer, "down", tokens, ffn, h, batch);
+  add_gemm(layer, "down", tokens, ffn, h, Block::feed_forward, batch);
 }
 
 // Routed experts: tokens go to the ranks that hold their experts and come back; each local expert runs its own GEMM.
@@ -238,7 +256,7 @@ void LayerBuilder::add_experts(LayerWork& layer) const {
   const double expert_tp = job_.parallelism.ep > 1 ? 1 : tp_;  // with expert parallelism the experts are kept whole
   const double tokens = tokens_ / (expert_tp > 1 ? 1 : tp_);
   const double copies = tokens * e.per_token;
-  add_gemm(layer, "router", tokens, h, e.count);
+  add_gemm(layer, "router", tokens, h, e.count, Block::other);
   add_memory(layer.forward, "permute", 2 * copies * h * kElement, 4);
   add_memory(layer.backward, "permute backward", 2 * copies * h * kElement, 4);
   if (ep_ > 1) {
@@ -291,7 +309,7 @@ LayerWork LayerBuilder::layer(bool with_experts) const {
   add_rotary(layer);
   add_attention(layer);
   const double value_width = t_.latent.kv_rank > 0 ? t_.heads * double(t_.latent.value_dim) : t_.heads * double(t_.head_dim);
-  add_gemm(layer, "attention output", tokens_, value_width / tp_, h);
+  add_gemm(layer, "attention output", tokens_, value_width / tp_, h, Block::attention);
   close_tensor_block(layer);
   add_residual(layer, norm_tokens_);
   add_norm(layer, norm_tokens_, h);
@@ -311,7 +329,7 @@ void LayerBuilder::before(TowerWork& work) const {
   const double h = double(t_.hidden);
   LayerWork part;
   if (t_.image > 0) {
-    add_gemm(part, "patches", tokens_, double(t_.patch) * t_.patch * t_.channels, h);
+    add_gemm(part, "patches", tokens_, double(t_.patch) * t_.patch * t_.channels, h, Block::other);
   } else if (t_.vocab > 0) {
     const double tensor = tokens_ * h * kElement;
     add_memory(part.forward, "embedding", 2 * tensor, 2);
@@ -334,7 +352,7 @@ void LayerBuilder::after(TowerWork& work) const {
     open_tensor_block(part);
     LayerBuilder wide(*this);  // the output layer stays in 16 bits
     wide.linear_ = is_narrow(linear_) ? Precision::bf16 : linear_;
-    wide.add_gemm(part, "output layer", tokens_, h, vocab);
+    wide.add_gemm(part, "output layer", tokens_, h, vocab, Block::other);
     if (t_.tied) part.parameters = before;
     const double logits = tokens_ * vocab;
     add_memory(part.forward, "cross-entropy", logits * (b_.fused_cross_entropy ? 6 : 18), b_.fused_cross_entropy ? 3 : 8, Traffic::cross_entropy);
@@ -344,7 +362,7 @@ void LayerBuilder::after(TowerWork& work) const {
       add_exchange(part.forward, "sum of exponentials", Exchange::all_reduce, Group::tensor, tokens_ * 8, 0);
     }
   }
-  if (t_.projection + t_.classes > 0) add_gemm(part, "projection", sequences_, h, double(t_.projection + t_.classes));
+  if (t_.projection + t_.classes > 0) add_gemm(part, "projection", sequences_, h, double(t_.projection + t_.classes), Block::other);
   work.after_forward = std::move(part.forward);
   work.after_backward = std::move(part.backward);
   work.after_parameters = part.parameters;

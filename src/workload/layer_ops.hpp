@@ -20,9 +20,10 @@ class LayerBuilder {
   double boundary_bytes() const;
 
  private:
-  enum class Half { first, second };  // attention block, feed-forward block
-
-  void add_gemm(LayerWork& layer, const char* name, double m, double k, double n, double batch = 1) const;
+  enum class Block { attention, feed_forward, other };
+  void add_gemm(LayerWork& layer, const char* name, double m, double k, double n, Block block, double batch = 1) const;
+  void add_linear(LayerWork& layer, const char* name, double m, double k, double n, double batch, bool trained) const;
+  void add_adapter(LayerWork& layer, double m, double k, double n) const;
   void add_memory(Pass& pass, const char* name, double bytes, int launches = 1, Traffic traffic = Traffic::elementwise) const;
   void add_norm(LayerWork& layer, double tokens, double width) const;
   void add_residual(LayerWork& layer, double tokens) const;

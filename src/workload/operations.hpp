@@ -53,6 +53,7 @@ struct LayerWork {
   Pass forward, backward, recompute;
   double parameters = 0;         // held by this GPU before data-parallel sharding
   double expert_parameters = 0;  // of those, in routed experts (their data-parallel group is smaller)
+  double adapter_parameters = 0; // LoRA's, beside the frozen ones
 };
 
 struct TowerWork {
