@@ -93,9 +93,10 @@ Result<CsvTable> CsvTable::parse(std::string_view text, const std::string& file)
       return bad_input({file, row.line}, fmt::format("{} cells where the header has {} columns", row.cells.size(), table.columns_.size()),
                        "check for a missing quote or comma");
     }
-    table.rows_.push_back(std::move(row));
-    if (table.rows_.size() * table.columns_.size() > kMaxCells)
+    if ((table.rows_.size() + 1) * table.columns_.size() > kMaxCells) {
       return bad_input({file, row.line}, fmt::format("more than {} cells", kMaxCells), "split the table");
+    }
+    table.rows_.push_back(std::move(row));
   }
   return table;
 }

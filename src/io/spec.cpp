@@ -122,7 +122,7 @@ std::string field_schema(const FieldSpec& field, int indent) {
     for (const auto& w : field.also) words.push_back(json_quoted(w));
     parts.push_back(fmt::format("\"enum\": [{}]", join(words, ", ")));
   } else if (field.type == FieldType::object && field.object) {
-    const std::string inner = schema_of(*field.object, indent);
+    std::string inner = schema_of(*field.object, indent);
     if (field.also.empty()) return inner;
     std::vector<std::string> words;
     for (const auto& w : field.also) words.push_back(json_quoted(w));
