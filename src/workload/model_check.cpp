@@ -2,31 +2,35 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <initializer_list>
 
 #include "workload/model_reader.hpp"
 
 namespace trunkline::workload {
 namespace {
 
+// The names under which configurations write one thing.
+using Keys = std::array<const char*, 5>;
+
 // The line of the first of these keys that the file has, else of the whole block.
-Where line_of(const io::Value& value, std::initializer_list<const char*> keys) {
+Where line_of(const io::Value& value, const Keys& keys) {
   for (const char* key : keys) {
+    if (!key) break;
     if (const io::Value* found = value.find(key)) return found->where();
   }
   return value.where();
 }
 
-const std::initializer_list<const char*> kLayerKeys{"layers", "num_hidden_layers", "n_layer", "n_layers"};
-const std::initializer_list<const char*> kHeadKeys{"heads", "num_attention_heads", "n_head", "n_heads"};
-const std::initializer_list<const char*> kKvKeys{"kv_heads", "num_key_value_heads", "num_kv_heads", "n_head_kv"};
-const std::initializer_list<const char*> kWidthKeys{"hidden", "hidden_size", "n_embd", "d_model", "n_embed"};
+constexpr Keys kLayerKeys{"layers", "num_hidden_layers", "n_layer", "n_layers"};
+constexpr Keys kHeadKeys{"heads", "num_attention_heads", "n_head", "n_heads"};
+constexpr Keys kKvKeys{"kv_heads", "num_key_value_heads", "num_kv_heads", "n_head_kv"};
+constexpr Keys kExpertKeys{"experts", "num_experts", "num_local_experts", "n_routed_experts"};
+constexpr Keys kWidthKeys{"hidden", "hidden_size", "n_embd", "d_model", "n_embed"};
 
 Result<void> check_sizes(const Tower& t, const io::Value& value) {
   struct Limit {
     const char* what;
     double found, low, high;
-    std::initializer_list<const char*> keys;
+    Keys keys;
   };
   const std::array limits{
       Limit{"layers", double(t.layers), 1, 1e4, kLayerKeys},
@@ -39,7 +43,7 @@ Result<void> check_sizes(const Tower& t, const io::Value& value) {
       Limit{"max_positions", double(t.max_positions), 0, 1e9, {"max_positions", "max_position_embeddings"}},
       Limit{"image", double(t.image), 0, 1e5, {"image", "image_size"}},
       Limit{"channels", double(t.channels), 1, 1e4, {"channels", "num_channels"}},
-      Limit{"experts", double(t.experts.count), 0, 1e5, {"experts", "num_experts", "num_local_experts", "n_routed_experts"}},
+      Limit{"experts", double(t.experts.count), 0, 1e5, kExpertKeys},
       Limit{"shared experts", double(t.experts.shared), 0, 1e3, {"experts", "n_shared_experts"}},
       Limit{"expert ffn", double(t.experts.ffn), 0, 1e7, {"experts", "moe_intermediate_size"}},
       Limit{"classes", double(t.classes), 0, 1e8, {"classes", "num_labels"}},
@@ -74,8 +78,7 @@ Result<void> check_experts(const Tower& t, const io::Value& value) {
   const Experts& e = t.experts;
   if (e.count == 0) return {};
   const auto wrong = [&](std::string message, std::string hint) {
-    return bad_input(line_of(value, {"experts", "num_experts", "num_local_experts", "n_routed_experts", "ffn_config"}),
-                     t.name + ": " + std::move(message), std::move(hint));
+    return bad_input(line_of(value, kExpertKeys), t.name + ": " + std::move(message), std::move(hint));
   };
   if (e.per_token < 1 || e.per_token > e.count) {
     return wrong(fmt::format("a token visits {} of {} experts", e.per_token, e.count),
