@@ -63,21 +63,35 @@ const collectives::Domain& Pricer::domain(workload::Group group) const {
   return domains_.tensor;
 }
 
+namespace {
+
+Collective collective_of(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::all_reduce: return Collective::all_reduce;
+    case Exchange::all_gather: return Collective::all_gather;
+    case Exchange::reduce_scatter: return Collective::reduce_scatter;
+    case Exchange::all_to_all: return Collective::all_to_all;
+    case Exchange::ring_pass: return Collective::send_recv;
+  }
+  return Collective::all_reduce;
+}
+
+// Bytes over the narrowest link and nothing else: what is left of a collective when the effect `latency` is off.
+Seconds bandwidth_only(const collectives::Domain& domain, Collective collective, Bytes size) {
+  const Bandwidth narrowest = domain.nodes > 1 ? std::min(domain.ring, domain.network) : domain.ring;
+  return size / narrowest * collectives::bus_factor(collective, domain.ranks());
+}
+
+}  // namespace
+
 collectives::Cost Pricer::exchange(Exchange exchange, const collectives::Domain& domain, double bytes) const {
   if (domain.ranks() <= 1 || bytes <= 0) return {};
   const Bytes size = scaled(Bytes(1), bytes);
-  switch (exchange) {
-    case Exchange::all_reduce: return time_of(domain, Collective::all_reduce, size, options_);
-    case Exchange::all_gather: return time_of(domain, Collective::all_gather, size, options_);
-    case Exchange::reduce_scatter: return time_of(domain, Collective::reduce_scatter, size, options_);
-    case Exchange::all_to_all: return time_of(domain, Collective::all_to_all, size, options_);
-    case Exchange::ring_pass: {
-      collectives::Cost once = time_of(domain, Collective::send_recv, size, options_);
-      once.time = once.time * double(domain.ranks() - 1);
-      return once;
-    }
-  }
-  return {};
+  const Collective collective = collective_of(exchange);
+  collectives::Cost cost = time_of(domain, collective, size, options_);
+  if (!effects_.latency) cost.time = bandwidth_only(domain, collective, size);
+  if (exchange == Exchange::ring_pass) cost.time = cost.time * double(domain.ranks() - 1);
+  return cost;
 }
 
 double Pricer::kernel_s(const Op& op) const {
