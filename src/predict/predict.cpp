@@ -136,9 +136,10 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   p.breakdown.bubble_s = double(step.parts.bubble) * kSecond;
   p.breakdown.other_s = double(step.parts.other) * kSecond;
   p.memory.parts = workload::memory_of(job, workload::memory_rules(job));
+  p.memory.parts.fragmentation = Bytes(0);  // what must be there at once: the allocator gives fragments back before it fails
   p.memory.per_gpu = p.memory.parts.total();
   p.memory.capacity = platform.node.gpu.memory;
-  p.memory.fits = p.memory.per_gpu - p.memory.parts.fragmentation <= p.memory.capacity;
+  p.memory.fits = p.memory.per_gpu <= p.memory.capacity;
   if (options.extras) add_data_and_checkpoint(job, platform, p);
   set_rates(p, job, work, platform.node.gpu);
   if (options.extras) {
