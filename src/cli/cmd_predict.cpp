@@ -102,6 +102,14 @@ Result<void> scale_against(int gpus, const topology::Platform& platform, predict
   return {};
 }
 
+// A job that does not match a platform is nobody's line; the block that asks for it is where a person has to look.
+Error placed(Error error, const io::Value& job, const std::string& file) {
+  if (error.where.file != file || error.where.line > 0) return error;
+  const io::Value* block = job.find(error.message.find("batch") != std::string::npos ? "batch" : "parallelism");
+  if (block && block->where().file == file) error.where.line = block->where().line;
+  return error;
+}
+
 // Errors of the files themselves; a job that the platform cannot run ends up in the entry.
 Result<report::PredictionEntry> predict_one(const Input& input, const std::vector<Setting>& point, const std::string& file,
                                             const io::Value& content) {
@@ -126,7 +134,7 @@ Result<report::PredictionEntry> predict_one(const Input& input, const std::vecto
   if (prediction)
     entry.prediction = std::move(*prediction);
   else
-    entry.error = prediction.error();
+    entry.error = placed(prediction.error(), job_value, input.job_file);
   return entry;
 }
 

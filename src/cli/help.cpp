@@ -29,7 +29,7 @@ std::string option_form(const CLI::Option& option) {
     std::string names;
     for (const auto& name : option.get_snames()) names += (names.empty() ? "-" : ", -") + name;
     for (const auto& name : option.get_lnames()) names += (names.empty() ? "--" : ", --") + name;
-    return option.get_type_size() == 0 ? names : names + " " + option.get_type_name();
+    return option.get_type_name().empty() ? names : names + " " + option.get_type_name();
   }
   return option.get_name();
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "base/text.hpp"
@@ -105,7 +106,11 @@ Result<int> run_command(int count, const char* const* arguments, Output& output)
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
-    return usage_error(error.what(), "trunkline --help lists the commands, trunkline COMMAND --help the options");
+    const auto parsed = std::find_if(parsers.begin(), parsers.end(), [](const CLI::App* parser) { return parser->parsed(); });
+    const std::string page = parsed == parsers.end() ? "trunkline --help" : fmt::format("trunkline {} --help", (*parsed)->get_name());
+    std::string message = error.what();
+    if (error.get_name() == "ArgumentMismatch") message = message.substr(0, message.find(':')) + " needs a value";
+    return usage_error(message, fmt::format("{} says what it takes", page));
   }
   for (std::size_t i = 0; i < parsers.size(); ++i) {
     if (parsers[i]->parsed()) return run_parsed(app, &commands()[i], *parsers[i], actions[i], session, version, help);
