@@ -11,7 +11,7 @@ namespace {
 
 Result<int> help(const std::string& word, Session& session) {
   const report::TextStyle style = session.output.style();
-  std::vector<std::string> names = {"reference"};
+  std::vector<std::string> names = {"keys", "reference"};
   for (const Topic& topic : topics()) {
     if (topic.name == word) {
       fmt::print("{}", topic.text);
@@ -30,8 +30,8 @@ Result<int> help(const std::string& word, Session& session) {
     }
     names.push_back(command.name);
   }
-  if (word == "reference") {
-    fmt::print("{}", reference_markdown());
+  if (word == "reference" || word == "keys") {
+    fmt::print("{}", word == "keys" ? keys_markdown() : reference_markdown());
     return 0;
   }
   if (!word.empty()) return usage_error(fmt::format("no help on \"{}\"", excerpt(word)), did_you_mean(word, names));
@@ -42,7 +42,8 @@ Result<int> help(const std::string& word, Session& session) {
   table.bullets = true;
   for (const Topic& topic : topics()) table.add({"  " + topic.name, topic.summary});
   for (const Command& command : commands()) table.add({"  " + command.name, command.answers});
-  table.add({"  reference", "all of it, as Markdown"});
+  table.add({"  keys", "every key of a job and a platform file, as Markdown"});
+  table.add({"  reference", "every command, as Markdown"});
   page.blocks.emplace_back(table);
   fmt::print("{}", report::to_text(page, style));
   return 0;

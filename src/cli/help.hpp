@@ -9,7 +9,8 @@ namespace trunkline::cli {
 
 std::string overview_text(const CLI::App& app, const report::TextStyle& style);
 std::string help_text(const Command& command, const CLI::App& parser, const report::TextStyle& style);
-std::string reference_markdown();
+std::string reference_markdown();  // docs/cli.md
+std::string keys_markdown();       // docs/formats.md
 
 struct Topic {
   std::string name, summary, text;
