@@ -104,14 +104,14 @@ class Checker {
     if (p_.vpp > 1 && p_.pp == 1)
       return wrong("parallelism", "vpp", "interleaving needs more than one pipeline stage", "write vpp: 1, or pp above 1");
     const int layers = job_.model.towers.front().layers;
-    const int chunks = p_.pp * (open_.vpp ? 1 : p_.vpp);
+    const std::int64_t chunks = std::int64_t(p_.pp) * (open_.vpp ? 1 : p_.vpp);
     if (chunks > layers + (chunks == p_.pp ? 0 : 2)) {
       return wrong("parallelism", p_.vpp > 1 ? "vpp" : "pp", fmt::format("{} chunks for {} layers", chunks, layers),
                    "every stage needs at least one layer");
     }
     if (layers % chunks == 0) return {};
     if (chunks == p_.pp) {
-      const int larger = layers % chunks;
+      const std::int64_t larger = layers % chunks;
       job_.assumed.emplace_back("parallelism.pp", fmt::format("{} stages of {} layers and {} of {}", larger, layers / chunks + 1,
                                                               chunks - larger, layers / chunks));
       return {};
@@ -149,7 +149,7 @@ class Checker {
     if (p_.ep > 1 && ranks % p_.ep != 0)
       return wrong("parallelism", "ep", fmt::format("{} does not divide the {} ranks of a pipeline stage (tp·cp·dp)", p_.ep, ranks),
                    "experts are spread over those ranks");
-    const int etp = p_.etp > 0 ? p_.etp : p_.tp;
+    const std::int64_t etp = p_.etp > 0 ? p_.etp : p_.tp;
     if (p_.ep > 1 && ranks % (p_.ep * etp) != 0) {
       return wrong("parallelism", "ep",
                    fmt::format("ep·etp = {}·{} does not divide the {} ranks of a pipeline stage (tp·cp·dp)", p_.ep, etp, ranks),

@@ -8,6 +8,9 @@ namespace {
 
 constexpr double kFourBit = 4.127 / 8;  // QLoRA (2305.14314): NF4 with double quantisation, bits a weight
 
+// Absurd sizes saturate, low enough that all parts together stay countable.
+Bytes to_bytes(double x) { return Bytes(std::int64_t(std::min(x, 1e18) + 0.5)); }
+
 // Parameters of one tower, split by how parallelism shares them out.
 struct TowerState {
   const Tower* tower = nullptr;
@@ -28,7 +31,7 @@ struct Layers {
 // Which layers a pipeline stage holds (job_check.cpp says which splits exist). Uneven stages: the first ones hold one more.
 class Split {
  public:
-  Split(const Tower& t, const Parallelism& p) : t_(t), pp_(p.pp), vpp_(p.vpp), chunks_(p.pp * p.vpp) {
+  Split(const Tower& t, const Parallelism& p) : t_(t), pp_(p.pp), vpp_(p.vpp), chunks_(p.pp * p.vpp), every_(std::max(1, t.experts.every)) {
     for (const int ends : {0, 1, 2}) {
       if (vpp_ > 1 && (t.layers + ends) % chunks_ == 0) {
         equal_ = (t.layers + ends) / chunks_;
@@ -63,11 +66,11 @@ class Split {
   }
   int moe_before(int layer) const {
     if (t_.experts.count == 0) return 0;
-    return std::max(0, (layer - t_.experts.first_dense_layers + t_.experts.every - 1) / t_.experts.every);
+    return std::max(0, (layer - t_.experts.first_dense_layers + every_ - 1) / every_);
   }
 
   const Tower& t_;
-  int pp_, vpp_, chunks_;
+  int pp_, vpp_, chunks_, every_;
   int equal_ = 0;
   bool first_short_ = false;
 };
@@ -194,9 +197,9 @@ void add_state(MemoryParts& parts, double& step_temporary, const StageState& sta
     sum.weights = frozen_bytes(stage, job, r, shards);
     add(trained_state(stage.adapters, shards.shared, job, r));
   }
-  parts.weights = scaled(Bytes(1), sum.weights);
-  parts.gradients = scaled(Bytes(1), sum.gradients);
-  parts.optimizer = scaled(Bytes(1), sum.optimizer);
+  parts.weights = to_bytes(sum.weights);
+  parts.gradients = to_bytes(sum.gradients);
+  parts.optimizer = to_bytes(sum.optimizer);
   step_temporary = sum.step_temporary;
 }
 
@@ -264,16 +267,16 @@ MemoryParts stage_memory(const std::array<TowerState, 8>& towers, std::size_t co
   if (r.frees_gradients && micro_batches <= 1) {
     // Gradients appear as activations go: the peak is the loss without them, or the end of backward with them.
     const double gradients = double(parts.gradients.count()), at_the_end = gradients + std::max(d.backward, step_temporary);
-    parts.gradients = scaled(Bytes(1), std::max(0.0, at_the_end - busy));
+    parts.gradients = to_bytes(std::max(0.0, at_the_end - busy));
   } else {
     workspace += std::max(0.0, step_temporary - busy);
   }
-  parts.weights += scaled(Bytes(1), gathered);
-  parts.activations = scaled(Bytes(1), d.kept);
-  parts.logits = scaled(Bytes(1), d.logits);
-  parts.workspace = scaled(Bytes(1), workspace);
+  parts.weights += to_bytes(gathered);
+  parts.activations = to_bytes(d.kept);
+  parts.logits = to_bytes(d.logits);
+  parts.workspace = to_bytes(workspace);
   const double stranded = job.recompute == Recompute::none || r.logit == 0 ? 0 : r.stranded_logit / r.logit * d.logits;
-  parts.fragmentation = scaled(Bytes(1), r.fragmentation * (busy + gathered) + stranded);
+  parts.fragmentation = to_bytes(r.fragmentation * (busy + gathered) + stranded);
   const int groups = (p.tp > 1) + 2 * (p.pp > 1) + (p.dp * p.cp > 1) + (p.cp > 1) + (p.ep > 1) + (p.gpus() > 1);
   parts.communication = groups * r.communicator + (p.dp > 1 ? r.bucket : Bytes(0)) + (p.gpus() > 1 ? r.library : Bytes(0)) +
                         (std::min(p.ep, r.node_gpus) - 1) * r.all_to_all_peer;

@@ -300,6 +300,14 @@ TEST(Memory, MoreSharingNeverNeedsMore) {
   }
 }
 
+TEST(Memory, AbsurdSizesSaturate) {
+  Job job = gpt_job(1e6, 100, 100'000'000, 1'000'000);
+  job.model.towers.front().layers = 10'000;
+  const MemoryParts m = memory_of(job, plain_rules());
+  EXPECT_EQ(m.activations, Bytes(1'000'000'000'000'000'000));
+  EXPECT_GT(m.total(), m.activations);
+}
+
 TEST(Memory, LeastRecomputationThatFits) {
   Job job;
   job.model = *builtin_model("llama-2-7b");
