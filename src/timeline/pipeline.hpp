@@ -13,7 +13,7 @@ using Picoseconds = std::int64_t;
 // What one stage spends on one micro-batch, for each of its chunks (one chunk unless interleaved).
 struct StageCost {
   std::vector<Picoseconds> forward, backward;  // a chunk each
-  Picoseconds weight_gradient = 0;             // the part of backward that zero-bubble schedules may put off (all chunks)
+  std::vector<Picoseconds> weight_gradient;    // the part of backward that zero-bubble schedules may put off; a chunk each
 };
 
 struct PipelineInput {
@@ -28,6 +28,7 @@ struct PipelineSlot {
   int stage, chunk, micro_batch;
   bool backward;
   Picoseconds start, end;
+  bool weight = false;  // the part of backward that was put off (backward is true as well)
 };
 
 struct PipelineResult {

@@ -201,13 +201,11 @@ class StepTimer {
       const ChunkTime f = chunk_time(stage, c, false), b = chunk_time(stage, c, true);
       cost.forward.push_back(ps(f.total()));
       cost.backward.push_back(ps(b.total()));
+      cost.weight_gradient.push_back(ps(0.5 * b.matrix));  // one of backward's two matrix products of each layer
       forward_[std::size_t(stage)] += f;
       backward_[std::size_t(stage)] += b;
       gap_[std::size_t(stage)] += f.launch_gap() + b.launch_gap();
     }
-    // A weight gradient is one of backward's two matrix products of each layer.
-    const ChunkTime& b = backward_[std::size_t(stage)];
-    cost.weight_gradient = ps(0.5 * (b.matrix));
     return cost;
   }
 
