@@ -42,6 +42,7 @@ function(trunkline_folder folder)
   if(tests)
     add_executable(test_${folder} ${tests})
     target_link_libraries(test_${folder} PRIVATE trunkline_${folder} GTest::gtest GTest::gtest_main)
+    target_compile_options(test_${folder} PRIVATE -Wno-dangling-else)  # GoogleTest macros behind a bare if
     target_compile_definitions(test_${folder} PRIVATE TRUNKLINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_test(NAME unit.${folder} COMMAND test_${folder})
     set_tests_properties(unit.${folder} PROPERTIES LABELS unit)
