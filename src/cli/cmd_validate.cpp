@@ -53,6 +53,7 @@ void add_ablations(const std::vector<io::CsvTable>& tables, const Session& sessi
   validation.ablations.push_back(ablation_of("nothing (the model itself)", *validation.training));
   for (const Effect& effect : kEffects) {
     validate::TrainingOptions options;
+    options.refit = true;  // without an effect the constants mean something else
     options.effects.*effect.on = false;
     session.output.progress(fmt::format("without {}", effect.name));
     validation.ablations.push_back(ablation_of(effect.name, validate::validate_training(tables, options)));
@@ -80,7 +81,9 @@ Result<int> validate_tables(const ValidateOptions& o, Session& session) {
   if (training.empty() && (o.ablation || o.trivial || !o.fit.empty())) {
     return usage_error("--fit, --ablation and --trivial need a training table", "training tables have the column iter_time_s");
   }
-  if (!training.empty()) validation.training = validate::validate_training(training);
+  validate::TrainingOptions options;
+  options.refit = !o.fit.empty() || o.ablation;
+  if (!training.empty()) validation.training = validate::validate_training(training, options);
   if (o.trivial) validation.trivial = validate::trivial_predictor(training);
   if (o.ablation) add_ablations(training, session, validation);
   if (!o.fit.empty()) TRUNKLINE_TRY(io::write_file(o.fit, predict::to_yaml(validation.training->constants)));

@@ -26,7 +26,8 @@ std::optional<Generation> generation_from(const std::string& name) {
 
 const io::ObjectSpec& entry_spec() {
   static const io::ObjectSpec spec{"factor", "one fitted constant",
-                                   {{"framework", io::FieldType::text, "framework"},
+                                   {{"table", io::FieldType::text, "published table"},
+                                    {"framework", io::FieldType::text, "framework"},
                                     {"generation", io::FieldType::text, "GPU generation"},
                                     {"value", io::FieldType::number, "factor on kernel time, or an effect on its logarithm", true},
                                     {"tables", io::FieldType::integer, "published tables it rests on"},
@@ -41,7 +42,8 @@ const io::ObjectSpec& constants_spec() {
                                         {"low_unseen", io::FieldType::number, "10th percentile without results of the same kind", true},
                                         {"high_unseen", io::FieldType::number, "90th percentile without results of the same kind", true}}};
   static const io::ObjectSpec spec{"step constants", "constants fitted to published results",
-                                   {{"factors", io::FieldType::list, "a framework and generation", true, {}, &entry_spec()},
+                                   {{"evidence", io::FieldType::list, "what each published table says, as a logarithm", true, {}, &entry_spec()},
+                                    {"factors", io::FieldType::list, "a framework and generation", true, {}, &entry_spec()},
                                     {"generation_effects", io::FieldType::list, "for pairs not listed", true, {}, &entry_spec()},
                                     {"framework_effects", io::FieldType::list, "for pairs not listed", true, {}, &entry_spec()},
                                     {"interval", io::FieldType::object, "80 % interval", true, {}, &interval}}};
@@ -53,11 +55,16 @@ const io::ObjectSpec& constants_spec() {
 Result<Constants> constants_from(const io::Value& value) {
   TRUNKLINE_TRY(io::check(value, constants_spec()));
   Constants c;
-  for (const auto& item : value.find("factors")->items()) {
-    const auto framework = workload::framework_from(io::get_text(item, "framework").value_or(""));
-    const auto generation = generation_from(io::get_text(item, "generation").value_or(""));
-    if (!framework || !generation) return bad_input(item.where(), "a factor names a framework and a generation");
-    c.factors.push_back({*framework, *generation, *io::get_number(item, "value"), int(io::get_integer(item, "tables").value_or(0)), int(io::get_integer(item, "rows").value_or(0))});
+  for (const bool evidence : {true, false}) {
+    for (const auto& item : value.find(evidence ? "evidence" : "factors")->items()) {
+      const auto framework = workload::framework_from(io::get_text(item, "framework").value_or(""));
+      const auto generation = generation_from(io::get_text(item, "generation").value_or(""));
+      if (!framework || !generation) return bad_input(item.where(), "an entry names a framework and a generation");
+      const double number = *io::get_number(item, "value");
+      const int rows = int(io::get_integer(item, "rows").value_or(0));
+      if (evidence) c.evidence.push_back({io::get_text(item, "table").value_or(""), *framework, *generation, number, rows});
+      else c.factors.push_back({*framework, *generation, number, int(io::get_integer(item, "tables").value_or(0)), rows});
+    }
   }
   for (const auto& item : value.find("generation_effects")->items()) {
     const auto generation = generation_from(io::get_text(item, "generation").value_or(""));
@@ -113,7 +120,11 @@ double Constants::factor(workload::Framework framework, Generation generation) c
 }
 
 std::string to_yaml(const Constants& c) {
-  std::string out = "# Fitted by `trunkline validate --fit` to published training results; kernel time × factor.\nfactors:\n";
+  std::string out = "# Fitted by `trunkline validate --fit` to published training results; time of kernels and launches × factor.\n# The logarithm of the factor at which the median row of a table is met exactly:\nevidence:\n";
+  for (const auto& e : c.evidence) {
+    out += fmt::format("  - {{table: {}, framework: {}, generation: {}, value: {:.5f}, rows: {}}}\n", e.table, workload::name_of(e.framework), catalog::name_of(e.generation), e.log_factor, e.rows);
+  }
+  out += "# The median over tables, drawn towards the effects below as by one more table:\nfactors:\n";
   for (const auto& f : c.factors) {
     out += fmt::format("  - {{framework: {}, generation: {}, value: {:.4f}, tables: {}, rows: {}}}\n", workload::name_of(f.framework), catalog::name_of(f.generation), f.value, f.tables, f.rows);
   }

@@ -20,7 +20,18 @@ struct Factor {
   int tables = 0, rows = 0;
 };
 
+// What one published table says of a framework and generation: the median over its rows of the factor (as a logarithm) at
+// which a row would be met exactly. All factors and effects follow from these (validate::fit_constants).
+struct Evidence {
+  std::string table;
+  workload::Framework framework = workload::Framework::ideal;
+  catalog::Generation generation = catalog::Generation::other;
+  double log_factor = 0;
+  int rows = 0;
+};
+
 struct Constants {
+  std::vector<Evidence> evidence;
   std::vector<Factor> factors;
   // For pairs without a factor of their own: log factor = generation + framework effect.
   std::vector<std::pair<catalog::Generation, double>> generation_effect;

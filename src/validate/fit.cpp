@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "validate/summary.hpp"
 
@@ -17,7 +16,7 @@ using Pair = std::pair<Framework, Generation>;
 struct Cell {
   double log_factor = 0;
   int rows = 0;
-  std::set<std::string> tables;
+  std::vector<double> tables;  // what each says
 };
 
 // Additive effects by alternating ridge means: cell ≈ generation + framework, both drawn to zero as by half a table.
@@ -44,21 +43,28 @@ void fit_effects(const std::map<Pair, Cell>& cells, std::map<Generation, double>
 
 }  // namespace
 
-predict::Constants fit_constants(const std::vector<FitPoint>& points, const std::string& without) {
-  std::map<Pair, std::vector<std::pair<double, double>>> values;
+std::vector<predict::Evidence> evidence_of(const std::vector<FitPoint>& points) {
+  std::map<std::pair<std::string, Pair>, std::vector<double>> groups;
+  for (const FitPoint& p : points) groups[{p.table, {p.framework, p.generation}}].push_back(p.log_factor);
+  std::vector<predict::Evidence> out;
+  for (const auto& [key, values] : groups) out.push_back({key.first, key.second.first, key.second.second, quantile(values, 0.5), int(values.size())});
+  return out;
+}
+
+predict::Constants fit_constants(const std::vector<predict::Evidence>& evidence, const std::string& without) {
+  predict::Constants c;
   std::map<Pair, Cell> cells;
-  for (const FitPoint& p : points) {
-    if (!without.empty() && p.table == without) continue;
-    const Pair pair{p.framework, p.generation};
-    values[pair].emplace_back(p.log_factor, p.weight);
-    cells[pair].rows += 1;
-    cells[pair].tables.insert(p.table);
+  for (const predict::Evidence& e : evidence) {
+    if (!without.empty() && e.table == without) continue;
+    c.evidence.push_back(e);
+    Cell& cell = cells[{e.framework, e.generation}];
+    cell.rows += e.rows;
+    cell.tables.push_back(e.log_factor);
   }
-  for (auto& [pair, cell] : cells) cell.log_factor = weighted_median(values[pair]);
+  for (auto& [pair, cell] : cells) cell.log_factor = quantile(cell.tables, 0.5);
   std::map<Generation, double> generation;
   std::map<Framework, double> framework;
   fit_effects(cells, generation, framework);
-  predict::Constants c;
   for (const auto& [pair, cell] : cells) {
     const double prior = generation[pair.second] + framework[pair.first];
     const double n = double(cell.tables.size());

@@ -24,9 +24,10 @@ class Validator {
 
   TrainingValidation run() {
     fit_points();
-    out_.constants = fit_constants(points_);
+    evidence_ = options_.refit ? evidence_of(points_) : Constants::builtin().evidence;
+    out_.constants = fit_constants(options_.refit ? evidence_ : evidence_of(points_));
     for (const auto& [table, members] : by_table()) {
-      const Constants constants = options_.leave_one_out ? fit_constants(points_, table) : Constants::builtin();
+      const Constants constants = fit_constants(evidence_, options_.leave_one_out ? table : std::string());
       for (TrainingResult* r : members) predict_row(*r, constants);
     }
     set_intervals();
@@ -53,8 +54,6 @@ class Validator {
   }
 
   void fit_points() {
-    std::map<std::string, int> judged;
-    for (const auto& r : out_.results) judged[r.row.table] += r.judged && r.row.skip.empty();
     for (auto& r : out_.results) {
       if (!r.row.skip.empty()) continue;
       std::string problem;
@@ -69,7 +68,6 @@ class Validator {
       point.framework = r.row.job->framework;
       point.generation = r.row.platform->node.gpu.generation;
       point.log_factor = std::log(exact_factor(r, at_one));
-      point.weight = 1.0 / std::max(1, judged[r.row.table]);
       points_.push_back(point);
     }
   }
@@ -119,16 +117,15 @@ class Validator {
     return {std::exp(quantile(residuals, 0.1)), std::exp(quantile(residuals, 0.9))};
   }
 
-  // 80 % intervals of a table from the residuals of all other tables. Too few residuals of rows without a like: theirs
-  // are taken together with all others.
+  // 80 % intervals of a table: from the residuals of all other tables where these are many, else those built in. Too few
+  // residuals of rows without a like: theirs are taken together with all others.
   void set_intervals() {
-    constexpr std::size_t kEnough = 20;
+    constexpr std::size_t kEnough = 20, kMany = 200;
+    const Constants& built_in = Constants::builtin();
     const auto of = [&](bool seen, const std::string& without) {
-      std::vector<double> own = residuals(seen, without);
-      if (own.size() < kEnough) {
-        const auto rest = residuals(!seen, without);
-        own.insert(own.end(), rest.begin(), rest.end());
-      }
+      std::vector<double> own = residuals(seen, without), rest = residuals(!seen, without);
+      if (own.size() + rest.size() < kMany) return seen ? std::pair(built_in.low, built_in.high) : std::pair(built_in.low_unseen, built_in.high_unseen);
+      if (own.size() < kEnough) own.insert(own.end(), rest.begin(), rest.end());
       return interval(own);
     };
     std::tie(out_.constants.low, out_.constants.high) = of(true, {});
@@ -146,6 +143,7 @@ class Validator {
   TrainingOptions options_;
   TrainingValidation out_;
   std::vector<FitPoint> points_;
+  std::vector<predict::Evidence> evidence_;
 };
 
 }  // namespace

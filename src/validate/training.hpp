@@ -41,9 +41,11 @@ struct TrainingValidation {
 struct TrainingOptions {
   timeline::Effects effects;
   bool leave_one_out = true;      // judge each table by constants fitted without it; else by those built in
+  bool refit = false;             // fit anew on the given tables (after a change of the model, for an ablation), else leave
+                                  // the judged table out of the evidence that is built in
 };
 
-// Rows of several tables together (leave-one-out needs them all).
+// Rows of several tables. A table that the built-in constants do not rest on is judged by them as they are.
 TrainingValidation validate_training(const std::vector<io::CsvTable>& tables, const TrainingOptions& options = {});
 
 // The trivial predictor to beat: model FLOPs over (peak × one constant a GPU type, fitted the same way).

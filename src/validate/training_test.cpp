@@ -28,7 +28,7 @@ std::vector<io::CsvTable> published() {
 }
 
 const TrainingValidation& left_out() {
-  static const TrainingValidation validation = validate_training(published());
+  static const TrainingValidation validation = validate_training(published(), {.effects = {}, .leave_one_out = true, .refit = true});
   return validation;
 }
 
@@ -144,29 +144,51 @@ TEST(Families, TheLongerNameWins) {
   EXPECT_EQ(family_of("something new").word, "gpt");
 }
 
-// A pair's factor is its median, drawn towards the effects by one table's weight; without the table it is left out.
+// A pair's factor is the median of its tables, drawn towards the effects by one table's weight; `without` is left out.
 TEST(Fit, MedianDrawnTowardsEffects) {
-  std::vector<FitPoint> points;
-  for (const char* table : {"a", "b", "c"}) points.push_back({table, workload::Framework::nemo, catalog::Generation::hopper, std::log(1.2), 1});
-  const predict::Constants c = fit_constants(points);
+  std::vector<predict::Evidence> evidence;
+  for (const char* table : {"a", "b", "c"}) evidence.push_back({table, workload::Framework::nemo, catalog::Generation::hopper, std::log(1.2), 1});
+  const predict::Constants c = fit_constants(evidence);
   ASSERT_EQ(c.factors.size(), 1u);
   EXPECT_GT(c.factors[0].value, 1.15);
   EXPECT_LE(c.factors[0].value, 1.2);
   EXPECT_EQ(c.factors[0].tables, 3);
-  EXPECT_EQ(fit_constants(points, "a").factors[0].tables, 2);
+  EXPECT_EQ(fit_constants(evidence, "a").factors[0].tables, 2);
+}
+
+TEST(Fit, TheMedianRowSpeaksForATable) {
+  std::vector<FitPoint> points;
+  for (double x : {0.1, 0.2, 0.9}) points.push_back({"a", workload::Framework::nemo, catalog::Generation::hopper, x});
+  const auto evidence = evidence_of(points);
+  ASSERT_EQ(evidence.size(), 1u);
+  EXPECT_DOUBLE_EQ(evidence[0].log_factor, 0.2);
+  EXPECT_EQ(evidence[0].rows, 3);
 }
 
 TEST(Fit, AnUnseenPairHasTheSumOfEffects) {
-  std::vector<FitPoint> points;
+  std::vector<predict::Evidence> evidence;
   const auto add = [&](workload::Framework f, catalog::Generation g, double factor) {
-    for (const char* table : {"1", "2", "3", "4"}) points.push_back({workload::name_of(f) + catalog::name_of(g) + table, f, g, std::log(factor), 1});
+    for (const char* table : {"1", "2", "3", "4"}) evidence.push_back({workload::name_of(f) + catalog::name_of(g) + table, f, g, std::log(factor), 1});
   };
   add(workload::Framework::nemo, catalog::Generation::hopper, 1.0);
   add(workload::Framework::nemo, catalog::Generation::ampere, 1.3);
   add(workload::Framework::torchtitan, catalog::Generation::hopper, 1.0);
-  const predict::Constants c = fit_constants(points);
+  const predict::Constants c = fit_constants(evidence);
   EXPECT_FALSE(c.seen(workload::Framework::torchtitan, catalog::Generation::ampere));
   EXPECT_NEAR(c.factor(workload::Framework::torchtitan, catalog::Generation::ampere), 1.3, 0.08);
+}
+
+// A table that the constants do not rest on is judged by all of them; one that they rest on, without it.
+TEST(PublishedTraining, AnUnknownTableIsJudgedByAllConstants) {
+  const auto tables = published();
+  const auto one = std::find_if(tables.begin(), tables.end(), [](const auto& t) { return t.file().ends_with("internevo.csv"); });
+  ASSERT_NE(one, tables.end());
+  const TrainingValidation alone = validate_training({*one});
+  for (const auto& t : alone.tables) {
+    for (const auto& together : left_out().tables) {
+      if (t.name == together.name) EXPECT_NEAR(t.median_abs, together.median_abs, 1e-4) << t.name;
+    }
+  }
 }
 
 TEST(WeightedMedian, HalfTheWeight) {
