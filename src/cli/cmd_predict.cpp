@@ -180,7 +180,7 @@ Command predict_command() {
   command.answers = "how long a step, an epoch and a job take there, and why not less";
   command.examples = {{"trunkline predict job.yaml --platform a.yaml --platform b.yaml", "two offers side by side"},
                       {"trunkline predict job.yaml --platform a.yaml --set parallelism.tp=4", "another value of a key"},
-                      {"trunkline predict job.yaml --platform a.yaml --sweep platform.node.count=1,2,4,8", "one line a value"},
+                      {"trunkline predict job.yaml --platform a.yaml --sweep platform.node.count=1,2,4", "one line a value"},
                       {"trunkline predict job.yaml --platform a.yaml --json -", "for programs"}};
   command.notes =
       "Keys of --set and --sweep: those of `trunkline schema job`, and with the prefix platform. those of `trunkline schema platform`.";

@@ -18,10 +18,9 @@ Table list() {
   return table;
 }
 
-Table examples_of(const Command& command) {
-  Table table = list();
-  for (const Example& example : command.examples) table.add({{"  " + example.line, Tone::plain}, {example.shows, Tone::dim}});
-  return table;
+// A line of shell each, below what it shows: never too wide to be copied.
+void add_example(const Example& example, const report::TextStyle& style, std::string& out) {
+  out += report::paint("  # " + example.shows, Tone::dim, style) + "\n  " + example.line + "\n";
 }
 
 std::string option_form(const CLI::Option& option) {
@@ -49,11 +48,10 @@ std::string usage_of(const Command& command) {
 std::string overview_text(const CLI::App& app, const report::TextStyle& style) {
   report::Document page;
   page.heading("trunkline: how fast a machine really trains a model, and why it is not faster");
-  Table examples = list();
-  for (const Command& command : commands()) {
-    if (!command.examples.empty()) examples.add({{"  " + command.examples.front().line}, {command.examples.front().shows, Tone::dim}});
-  }
-  page.blocks.emplace_back(examples);
+  std::string examples;
+  constexpr std::size_t kShown = 4;
+  for (std::size_t i = 0; i < kShown; ++i) add_example(commands()[i].examples.front(), style, examples);
+  page.blocks.emplace_back(report::Verbatim{examples});
   page.heading("commands");
   Table names = list();
   for (const Command& command : commands()) names.add({"  " + command.name, command.answers});
@@ -67,7 +65,9 @@ std::string overview_text(const CLI::App& app, const report::TextStyle& style) {
 std::string help_text(const Command& command, const CLI::App& parser, const report::TextStyle& style) {
   report::Document page;
   page.heading(fmt::format("trunkline {}: {}", command.name, command.answers));
-  if (!command.examples.empty()) page.blocks.emplace_back(examples_of(command));
+  std::string examples;
+  for (const Example& example : command.examples) add_example(example, style, examples);
+  if (!examples.empty()) page.blocks.emplace_back(report::Verbatim{examples});
   page.paragraph("usage: " + usage_of(command));
   page.blocks.emplace_back(options_of(parser));
   if (!command.notes.empty()) page.paragraph(command.notes, Tone::dim);

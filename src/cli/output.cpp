@@ -30,9 +30,11 @@ int terminal_width() {
     const auto width = parse_integer(columns);
     if (width && *width > 0) return int(std::clamp<std::int64_t>(*width, kNarrowest, kWidest));
   }
-  winsize size{};
-  if (::isatty(STDOUT_FILENO) && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    return std::clamp<int>(size.ws_col, kNarrowest, kWidest);
+  for (int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {  // of a pipe's reader the terminal is known by standard error
+    winsize size{};
+    if (::isatty(descriptor) && ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+      return std::clamp<int>(size.ws_col, kNarrowest, kWidest);
+    }
   }
   return kDefaultWidth;
 }

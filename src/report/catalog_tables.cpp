@@ -27,13 +27,13 @@ Table gpu_table(const std::vector<catalog::Gpu>& gpus) {
   Table table;
   table.title = "GPUs (dense rates; links: all together, one direction)";
   const auto right = [](const char* heading) { return Column{heading, Align::right}; };
-  table.columns = {{"id"},    {"name"},      right("memory GB"), right("GB/s"), right("bf16 TFLOP/s"), right("fp8 TFLOP/s"),
+  table.columns = {{"id"},    {"name"},      right("memory GiB"), right("GB/s"), right("bf16 TFLOP/s"), right("fp8 TFLOP/s"),
                    {"links"}, right("GB/s"), right("PCIe")};
   for (const auto& gpu : gpus) {
     std::string links = "–";
     if (gpu.link_family != catalog::LinkFamily::none)
       links = fmt::format("{} {}", gpu.link_family == catalog::LinkFamily::nvlink ? "NVLink" : "xGMI", gpu.link_generation);
-    table.add({gpu.id, gpu.name, or_dash(as_gbytes(gpu.memory)), or_dash(as_gbyte_per_s(gpu.memory_bandwidth)),
+    table.add({gpu.id, gpu.name, or_dash(as_gib(gpu.memory)), or_dash(as_gbyte_per_s(gpu.memory_bandwidth)),
                or_dash(as_tflop_per_s(gpu.bf16)), or_dash(as_tflop_per_s(gpu.fp8)), links, or_dash(as_gbyte_per_s(gpu.link_bandwidth)),
                gpu.pcie_generation > 0 ? fmt::format("{}x{}", gpu.pcie_generation, gpu.pcie_lanes) : "–"});
   }

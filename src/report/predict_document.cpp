@@ -28,15 +28,18 @@ std::string job_words(const workload::Job& job) {
   return out;
 }
 
+// GPU memory is counted in GiB, as its makers do when they say "80 GB".
+std::string gib_text(Bytes bytes) { return significant(as_gib(bytes)) + " GiB"; }
+
 std::string misfit_words(const PredictionEntry& entry) {
   const auto& m = entry.prediction->memory;
   std::string out =
-      fmt::format("{}: does not fit, a GPU lacks {} (figures in brackets: if it did).", entry.platform, to_text(m.per_gpu - m.capacity));
+      fmt::format("{}: does not fit, a GPU lacks {} (figures in brackets: if it did).", entry.platform, gib_text(m.per_gpu - m.capacity));
   std::vector<std::string> changes;
   for (const auto& s : m.suggestions) {
     if (s.fits && changes.size() < kSuggestions)
       changes.push_back(
-          fmt::format("{} ({}{})", s.change, to_text(s.bytes), s.gpus != entry.prediction->gpus ? fmt::format(", {} GPUs", s.gpus) : ""));
+          fmt::format("{} ({}{})", s.change, gib_text(s.bytes), s.gpus != entry.prediction->gpus ? fmt::format(", {} GPUs", s.gpus) : ""));
   }
   if (changes.empty()) return out + " No single change would make it fit.";
   return out + " It would fit with: " + join(changes, "; ") + ".";

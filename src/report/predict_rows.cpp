@@ -212,8 +212,8 @@ void add_rates(ComparisonTable& t, const PredictionSet& set) {
 }
 
 void add_memory(ComparisonTable& t) {
-  t.number("memory a GPU needs", "GB", [](const Prediction& p) { return as_gbytes(p.memory.per_gpu); }, false);
-  t.number("  and has", "GB", [](const Prediction& p) { return as_gbytes(p.memory.capacity); }, false);
+  t.number("memory a GPU needs", "GiB", [](const Prediction& p) { return as_gib(p.memory.per_gpu); }, false);
+  t.number("  and has", "GiB", [](const Prediction& p) { return as_gib(p.memory.capacity); }, false);
   t.fits();
 }
 

@@ -38,7 +38,7 @@ std::vector<Cell> figures(const Prediction& p, bool tokens) {
           percent(p.breakdown.bubble_s),
           significant(100 * p.mfu),
           grouped(tokens ? p.tokens_per_s : p.samples_per_s),
-          significant(as_gbytes(p.memory.per_gpu)),
+          significant(as_gib(p.memory.per_gpu)),
           p.memory.fits ? Cell("yes", Tone::good) : Cell("no", Tone::bad)};
 }
 
@@ -48,7 +48,7 @@ Table detailed(const PredictionSet& set, bool tokens) {
   for (const auto& [key, value] : set.entries.front().swept) table.columns.push_back(right(last_word(key)));
   table.keys = int(table.columns.size());
   for (const char* heading :
-       {"GPUs", "tp·pp·dp", "micro", "step s", "comp %", "comm %", "bubble %", "MFU %", tokens ? "tokens/s" : "samples/s", "GB"}) {
+       {"GPUs", "tp·pp·dp", "micro", "step s", "comp %", "comm %", "bubble %", "MFU %", tokens ? "tokens/s" : "samples/s", "GiB"}) {
     table.columns.push_back(right(heading));
   }
   table.columns.push_back({"fits"});
@@ -77,7 +77,7 @@ std::vector<Metric> metrics(bool tokens) {
        [=](const Prediction& p) { return tokens ? p.tokens_per_s : p.samples_per_s; }},
       {"step", "time of a step", "s", [](const Prediction& p) { return p.step_s; }},
       {"mfu", "MFU", "%", [](const Prediction& p) { return 100 * p.mfu; }},
-      {"memory", "memory that a GPU needs", "GB", [](const Prediction& p) { return as_gbytes(p.memory.per_gpu); }},
+      {"memory", "memory that a GPU needs", "GiB", [](const Prediction& p) { return as_gib(p.memory.per_gpu); }},
       {"scaling", "scaling efficiency", "%", [](const Prediction& p) { return 100 * p.scaling.efficiency; }},
       {"epoch", "time of an epoch", "h", [](const Prediction& p) { return p.epoch ? std::optional(p.epoch->s / 3600) : std::nullopt; }},
       {"job", "time of the whole job", "h",
@@ -91,7 +91,7 @@ Cell metric_cell(const PredictionEntry& entry, const Metric& metric) {
   const Prediction& p = *entry.prediction;
   const auto value = metric.value(p);
   if (p.memory.fits || metric.name == "memory") return {value ? grouped(*value) : "–"};
-  return {fmt::format("needs {} GB", significant(as_gbytes(p.memory.per_gpu))), Tone::bad};
+  return {fmt::format("needs {} GiB", significant(as_gib(p.memory.per_gpu))), Tone::bad};
 }
 
 // Lines: points of the sweep; columns: platforms.

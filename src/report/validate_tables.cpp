@@ -41,8 +41,7 @@ void add_group(const std::string& name, const std::vector<ErrorSummary>& list, c
     }
     table.add(std::move(row));
   }
-  if (silent > 0)
-    table.add({{fmt::format("  {} more without a judged row", silent), Tone::dim}, {fmt::format("{}", silent_rows), Tone::dim}});
+  if (silent > 0) table.add({{fmt::format("  {} more, not judged", silent), Tone::dim}, {fmt::format("{}", silent_rows), Tone::dim}});
 }
 
 void add_training(const Validation& v, Document& document) {
