@@ -9,6 +9,7 @@ namespace {
 constexpr double kBlock = 128;                               // queries and keys of a block
 constexpr double kHeadStep = 32;                             // head sizes are padded to a multiple of this
 constexpr double kForwardFlops = 4, kBackwardFlops = 10;     // a score and element of the head: 2 and 5 products
+constexpr double kUnalignedSmRate = 0.45e12;                 // FLOP/s of an SM: 0.39–0.57 on an H200 (data/calibration/h200_score_products.csv)
 constexpr double kForwardTensors = 2, kBackwardTensors = 4;  // of the query's size, read or written
 
 catalog::Precision attention_precision(catalog::Precision p) {
@@ -67,6 +68,18 @@ Seconds Kernels::attention_backward(const Attention& a) const {
                        kBackwardTensors));
 }
 
+// Rows that do not begin at 16-byte steps (sequences of 77, 197 or 257) leave the libraries kernels that load element by
+// element; they are bound by instructions, whole tiles counted.
+Seconds Kernels::score_product(const Gemm& g) const {
+  const Seconds aligned = gemm(g);
+  const int step = 16 / std::max(1, g.output_bytes);
+  const auto odd = [&](double length) { return std::fmod(length, step) != 0; };
+  if (!odd(g.m) && !odd(g.n) && !odd(g.k)) return aligned;
+  const double tile = std::min(g.m, g.n) > 64 ? 128 : 64;
+  const double whole = std::ceil(g.m / tile) * tile * std::ceil(g.n / tile) * tile * std::ceil(g.k / step) * step;
+  return std::max(aligned, seconds(2 * g.batch * whole / (kUnalignedSmRate * sms_)));
+}
+
 Seconds Kernels::unfused_forward(const Attention& a) const {
   const catalog::Precision precision = attention_precision(a.precision);
   const double element = std::max(2.0, catalog::bytes_per_element(precision));
@@ -74,7 +87,7 @@ Seconds Kernels::unfused_forward(const Attention& a) const {
   const int out = int(element);
   const Gemm score{a.query_length, a.key_length, a.head_dim, a.batch * a.heads, precision, out};
   const Gemm value{a.query_length, a.head_dim, a.key_length, a.batch * a.heads, precision, out};
-  Seconds time = gemm(score) + gemm(value) + memory_bound(2 * element * scores);
+  Seconds time = score_product(score) + score_product(value) + memory_bound(2 * element * scores);
   if (!a.fused_softmax) time += memory_bound(2 * element * scores) * (a.causal ? 2 : 1);  // scale, mask
   if (a.dropout) time += memory_bound((2 * element + 1) * scores, MemoryKind::math);
   return time;
@@ -88,7 +101,7 @@ Seconds Kernels::unfused_backward(const Attention& a) const {
   const Gemm grad_value{a.key_length, a.head_dim, a.query_length, sequences, precision, out};
   const Gemm grad_probability{a.query_length, a.key_length, a.head_dim, sequences, precision, out};
   const Gemm grad_query{a.query_length, a.head_dim, a.key_length, sequences, precision, out};
-  Seconds time = 2.0 * gemm(grad_value) + gemm(grad_probability) + gemm(grad_query);  // the key's gradient has the value's shape
+  Seconds time = 2.0 * score_product(grad_value) + score_product(grad_probability) + score_product(grad_query);  // the key's gradient has the value's shape
   time += memory_bound(3 * element * scores, MemoryKind::cross_entropy);              // probabilities and their gradient in, scores' out
   if (!a.fused_softmax) time += memory_bound(2 * element * scores) * (a.causal ? 2 : 1);
   if (a.dropout) time += memory_bound((2 * element + 1) * scores);

@@ -83,6 +83,7 @@ class Kernels {
 
   double memory_rate(MemoryKind kind) const { return efficiencies_.memory[std::size_t(kind)] * gpu_.memory_bandwidth.si(); }
   double flash(const Attention& shape, const FlashShare& how, double flops_per_score, double tensors) const;
+  Seconds score_product(const Gemm& shape) const;
   Seconds unfused_forward(const Attention& shape) const;
   Seconds unfused_backward(const Attention& shape) const;
 

@@ -13,6 +13,10 @@ constexpr double kEagerLaunch = 30e-6;
 // Servers around V100 and A100 (2017–2020) run that code about 1.6 times as slowly as the one measured.
 constexpr double kOlderHost = 1.6;
 
+// PyTorch's generic copy of a reordered tensor is bound by instructions: 1.05 of 4.2 TB/s on an H200
+// (data/calibration/h200_clip_step.csv); an SM of the older parts has half the bandwidth to lose.
+constexpr double kStridedCopy = 4, kOlderStridedCopy = 2;
+
 bool older_host(Generation g) { return g == Generation::kepler_to_pascal || g == Generation::volta || g == Generation::turing || g == Generation::ampere; }
 
 Behaviour pytorch_eager() {
@@ -23,7 +27,8 @@ Behaviour pytorch_eager() {
   b.fused_activation = false;
   b.fused_residual = false;
   b.fused_softmax = false;
-  b.autocast_weights = true;
+  b.autocast_weights = b.autocast_kernels = true;
+  b.strided_copy = kStridedCopy;
   b.query_key_value_gemms = 3;
   b.launch_s = kEagerLaunch;
   b.why = "every operation is its own kernel, launched from Python; autocast copies fp32 weights to 16 bits at every use";
@@ -33,6 +38,8 @@ Behaviour pytorch_eager() {
 Behaviour pytorch_compile() {
   Behaviour b = pytorch_eager();
   b.fused_norm = b.tuned_norm = b.fused_rotary = b.fused_activation = b.fused_residual = b.fused_cross_entropy = true;
+  b.autocast_kernels = false;
+  b.strided_copy = 1;
   b.launch_s = kEagerLaunch;
   b.why = "elementwise chains are fused into one generated kernel each and launched without Python between them";
   return b;
@@ -199,7 +206,10 @@ Behaviour described(Framework framework, Generation generation) {
 
 Behaviour behaviour_of(Framework framework, Generation generation) {
   Behaviour b = described(framework, generation);
-  if (older_host(generation)) b.launch_s *= kOlderHost;
+  if (older_host(generation)) {
+    b.launch_s *= kOlderHost;
+    b.strided_copy = std::min(b.strided_copy, kOlderStridedCopy);
+  }
   return b;
 }
 

@@ -26,6 +26,8 @@ struct Behaviour {
   bool fused_cross_entropy = false; // loss without a second copy of the logits in fp32
   bool fused_weight_gradient = false;  // the weight-gradient GEMM adds into the accumulated gradient itself
   bool autocast_weights = false;    // weights kept in fp32, cast at every use
+  bool autocast_kernels = false;    // layer norms and softmax run in fp32, between casts of their own
+  double strided_copy = 1;          // a copy that reorders dimensions costs this many plain ones
   bool dropout = false;             // trains with dropout where the model family has it
   bool flash_attention = true;
   AttentionAge attention_age = AttentionAge::flash2;

@@ -106,12 +106,26 @@ void LayerBuilder::add_adapter(LayerWork& layer, double m, double k, double n) c
 
 void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const {
   const double tensor = tokens * width * kElement;
+  if (b_.autocast_kernels && t_.norm == Norm::layer) {
+    add_autocast_norm(layer, tensor);
+    layer.parameters += 2 * width;
+    return;
+  }
   const double factor = b_.fused_norm ? 1 : kFp32Passes;
   const int launches = b_.fused_norm ? 1 : 6;
   const bool plain = b_.fused_norm && !b_.tuned_norm;
   add_memory(layer.forward, "norm", 2 * tensor * factor, launches, plain ? Traffic::norm_forward : Traffic::elementwise);
   add_memory(layer.backward, "norm backward", 3 * tensor * factor, b_.fused_norm ? 2 : 8, plain ? Traffic::norm_backward : Traffic::elementwise);
   layer.parameters += width * (t_.norm == Norm::layer ? 2 : 1);
+}
+
+// PyTorch's layer norm under autocast: to fp32, its kernel, back to 16 bits (in tensors of 16 bits; a cast moves three).
+void LayerBuilder::add_autocast_norm(LayerWork& layer, double tensor) const {
+  const bool casts = linear_ == Precision::fp16 || linear_ == Precision::bf16;
+  add_memory(layer.forward, "norm", 4 * tensor, 1, Traffic::norm_forward);
+  if (casts) add_memory(layer.forward, "cast for norm", 6 * tensor, 2, Traffic::copy);
+  add_memory(layer.backward, "norm backward", 10 * tensor, 2, Traffic::norm_backward);  // input gradient 6, weight gradients 4
+  if (casts) add_memory(layer.backward, "cast for norm", 6 * tensor, 2, Traffic::copy);
 }
 
 void LayerBuilder::add_residual(LayerWork& layer, double tokens) const {
@@ -164,8 +178,14 @@ void LayerBuilder::add_attention(LayerWork& layer) const {
   op.launches = op.flash ? 1 : (b_.fused_softmax ? 4 : 7);
   if (!op.flash) {  // batched GEMMs want heads in front: queries, keys, values and the result are copied into that order
     const double tensor = tokens_ * op.head_dim * (2 * op.heads + 2 * op.kv_heads) * kElement;
-    add_memory(layer.forward, "reorder heads", 2 * tensor, 4, Traffic::copy);
-    add_memory(layer.backward, "reorder heads", 2 * tensor, 4, Traffic::copy);
+    add_memory(layer.forward, "reorder heads", 2 * tensor * b_.strided_copy, 4, Traffic::copy);
+    add_memory(layer.backward, "reorder heads", 2 * tensor * b_.strided_copy, 4, Traffic::copy);
+    if (b_.autocast_kernels && (linear_ == Precision::fp16 || linear_ == Precision::bf16)) {
+      // Softmax reads 16 bits and writes fp32, which is cast back; its backward gets a gradient cast to fp32.
+      const double scores = op.sequences * op.heads * op.query_length * op.key_length;
+      add_memory(layer.forward, "cast scores", 8 * scores, 1, Traffic::copy);
+      add_memory(layer.backward, "cast scores", 10 * scores, 1, Traffic::copy);
+    }
   }
   layer.forward.ops.push_back(op);
   op.backward = true;

@@ -26,6 +26,7 @@ class LayerBuilder {
   void add_adapter(LayerWork& layer, double m, double k, double n) const;
   void add_memory(Pass& pass, const char* name, double bytes, int launches = 1, Traffic traffic = Traffic::elementwise) const;
   void add_norm(LayerWork& layer, double tokens, double width) const;
+  void add_autocast_norm(LayerWork& layer, double tensor) const;
   void add_residual(LayerWork& layer, double tokens) const;
   void add_rotary(LayerWork& layer) const;
   void add_attention(LayerWork& layer) const;
