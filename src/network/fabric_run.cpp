@@ -1,0 +1,194 @@
+#include "network/fabric_run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace trunkline::network {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Seconds since(Clock::time_point start) { return seconds(std::chrono::duration<double>(Clock::now() - start).count()); }
+
+// One queue pair's part of a demand.
+struct Part {
+  std::size_t demand;
+  std::size_t begin, end;  // its hops
+  Bytes size;
+};
+
+struct Routed {
+  std::vector<Hop> hops;
+  std::vector<Part> parts;
+  std::vector<bool> served;  // by demand
+};
+
+Routed route_all(const Clos& clos, std::span<const Demand> demands, const RunOptions& options) {
+  Routed out;
+  out.served.assign(demands.size(), true);
+  const Router router(clos, options.routing);
+  const int pairs = std::max(1, options.queue_pairs);
+  std::vector<Hop> hops;
+  for (std::size_t d = 0; d < demands.size(); ++d) {
+    const auto& demand = demands[d];
+    const std::int64_t each = demand.size.count() / pairs, rest = demand.size.count() % pairs;
+    for (int q = 0; q < pairs; ++q) {
+      if (!router.route({demand.source, demand.destination, q}, hops)) out.served[d] = false;
+      const std::size_t begin = out.hops.size();
+      out.hops.insert(out.hops.end(), hops.begin(), hops.end());
+      out.parts.push_back({d, begin, out.hops.size(), Bytes(each + (q < rest ? 1 : 0))});
+    }
+  }
+  std::erase_if(out.parts, [&](const Part& part) { return !out.served[part.demand]; });
+  return out;
+}
+
+std::span<const Hop> hops_of(const Routed& routed, const Part& part) {
+  return std::span(routed.hops).subspan(part.begin, part.end - part.begin);
+}
+
+// The smallest value that at least the share p of the (ascending) values does not exceed.
+double order_statistic(const std::vector<double>& ascending, double p) {
+  const auto rank = std::size_t(std::ceil(p * double(ascending.size())));
+  return ascending[std::clamp<std::size_t>(rank, 1, ascending.size()) - 1];
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  return sum / double(values.size());
+}
+
+void use_of_links(const Clos& clos, const MaxMin& sharing, int hottest, RunResult& result) {
+  std::vector<double> loads(clos.links());
+  for (LinkId link = 0; link < clos.links(); ++link) loads[link] = sharing.load(link);
+  clos.spread_groups(loads);
+  std::vector<LinkUse> used;
+  for (LinkId link = 0; link < clos.wires(); ++link) {
+    if (loads[link] > 0) used.push_back({link, "", loads[link] / clos.capacities()[link]});
+  }
+  for (const auto& use : used) result.mean_utilisation += use.utilisation / double(used.size());
+  const auto hotter = [](const LinkUse& a, const LinkUse& b) {
+    return a.utilisation > b.utilisation || (a.utilisation == b.utilisation && a.link < b.link);
+  };
+  const std::size_t shown = std::min(used.size(), std::size_t(std::max(1, hottest)));
+  std::partial_sort(used.begin(), used.begin() + std::ptrdiff_t(shown), used.end(), hotter);
+  used.resize(shown);
+  if (!used.empty()) result.max_utilisation = used.front().utilisation;
+  for (auto& use : used) use.name = clos.name(use.link);
+  if (hottest > 0) result.hottest = std::move(used);
+}
+
+void rates_at_once(const Clos& clos, const Routed& routed, std::size_t demands, const RunOptions& options, RunResult& result) {
+  MaxMin sharing(clos.capacities());
+  sharing.reserve(routed.parts.size(), routed.hops.size());
+  std::vector<BundleId> bundles;
+  const auto start = Clock::now();
+  for (const Part& part : routed.parts) bundles.push_back(sharing.join(hops_of(routed, part), 1, options.flow_cap.si()));
+  sharing.solve();
+  result.solve = since(start);
+  std::vector<double> rate(demands, 0);
+  std::vector<bool> local(demands, false);
+  for (std::size_t i = 0; i < routed.parts.size(); ++i) {
+    const double level = sharing.level(bundles[i]);
+    if (level < kUnlimited) {
+      rate[routed.parts[i].demand] += level;
+    } else {
+      local[routed.parts[i].demand] = true;  // inside one host: no rate to speak of
+    }
+  }
+  std::vector<double> rates;
+  for (std::size_t d = 0; d < demands; ++d) {
+    if (routed.served[d] && !local[d]) rates.push_back(rate[d]);
+  }
+  if (!rates.empty()) {
+    std::sort(rates.begin(), rates.end());
+    result.rate = {byte_per_s(mean_of(rates)), byte_per_s(rates.front()), byte_per_s(order_statistic(rates, 0.01))};
+  }
+  use_of_links(clos, sharing, options.hottest, result);
+}
+
+void completions(const Clos& clos, const Routed& routed, std::span<const Demand> demands, const RunOptions& options, RunResult& result) {
+  const auto began = Clock::now();
+  FlowSim sim(clos.capacities(), FlowSim::Options{options.tolerance});
+  const Router router(clos, options.routing);
+  for (const Part& part : routed.parts) {
+    const auto& demand = demands[part.demand];
+    FlowOptions flow;
+    flow.cap = options.flow_cap;
+    flow.latency = clos.latency(router.sender({demand.source, demand.destination, 0}), demand.destination);
+    sim.add(hops_of(routed, part), part.size, picoseconds(demand.start), flow);
+  }
+  sim.run();
+  result.simulate = since(began);
+  std::vector<Picoseconds> last(demands.size(), -1);
+  std::vector<bool> ends = routed.served;
+  for (std::size_t i = 0; i < routed.parts.size(); ++i) {
+    const std::size_t d = routed.parts[i].demand;
+    const auto done = sim.completion(FlowId(i));
+    if (!done) {
+      ends[d] = false;
+    } else {
+      last[d] = std::max(last[d], *done);
+    }
+  }
+  std::vector<double> times;
+  for (std::size_t d = 0; d < demands.size(); ++d) {
+    if (!ends[d]) {
+      ++result.unserved;
+      continue;
+    }
+    times.push_back(to_seconds(last[d] - picoseconds(demands[d].start)).si());
+    result.finish = std::max(result.finish, to_seconds(last[d]));
+  }
+  if (times.empty()) return;
+  std::sort(times.begin(), times.end());
+  result.completion = {seconds(mean_of(times)), seconds(order_statistic(times, 0.5)), seconds(order_statistic(times, 0.99)),
+                       seconds(times.back())};
+}
+
+// Each host link by itself, first come, first served: the last to end bounds what any network can do.
+Seconds ideal_finish(const Clos& clos, std::span<const Demand> demands, const RunOptions& options) {
+  std::vector<std::size_t> order(demands.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return demands[a].start < demands[b].start; });
+  std::vector<Seconds> busy(2 * std::size_t(clos.hosts()));
+  Seconds last;
+  const Router router(clos, options.routing);
+  for (const std::size_t i : order) {
+    const auto& demand = demands[i];
+    const int sender = router.sender({demand.source, demand.destination, 0});
+    if (sender == demand.destination) continue;
+    for (const LinkId link : {clos.host_link(sender, Direction::up), clos.host_link(demand.destination, Direction::down)}) {
+      if (!(clos.capacities()[link] > 0)) continue;
+      busy[link] = std::max(busy[link], demand.start) + demand.size / byte_per_s(clos.capacities()[link]);
+      last = std::max(last, busy[link]);
+    }
+  }
+  return last;
+}
+
+void count_hops(const Clos& clos, std::span<const Demand> demands, const RunOptions& options, RunResult& result) {
+  const Router router(clos, options.routing);
+  for (const auto& demand : demands) {
+    const int hops = clos.switches(router.sender({demand.source, demand.destination, 0}), demand.destination);
+    result.mean_hops += double(hops) / double(demands.size());
+    result.max_hops = std::max(result.max_hops, hops);
+  }
+}
+
+}  // namespace
+
+RunResult run_traffic(const Clos& clos, std::span<const Demand> demands, const RunOptions& options) {
+  RunResult result;
+  result.flows = demands.size();
+  const Routed routed = route_all(clos, demands, options);
+  rates_at_once(clos, routed, demands.size(), options, result);
+  completions(clos, routed, demands, options, result);
+  result.ideal = ideal_finish(clos, demands, options);
+  count_hops(clos, demands, options, result);
+  return result;
+}
+
+}  // namespace trunkline::network

@@ -1,0 +1,254 @@
+#include "network/maxmin.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "network/filling.hpp"
+
+namespace trunkline::network {
+namespace {
+
+std::uint64_t mixed(std::uint64_t h, std::uint64_t word) {
+  h = (h ^ word) * 0x9E3779B97F4A7C15ULL;
+  return h ^ (h >> 29);
+}
+
+}  // namespace
+
+MaxMin::MaxMin(std::span<const double> capacities, Options options)
+    : options_(options), links_(capacities.size()), index_(16, kNone), seen_(capacities.size(), 0) {
+  for (std::size_t i = 0; i < capacities.size(); ++i) links_[i].capacity = capacities[i];
+}
+
+void MaxMin::reserve(std::size_t bundles, std::size_t hops) {
+  bundles_.reserve(bundles);
+  entries_.reserve(hops);
+  members_.reserve(hops);
+}
+
+// The lists of what the last solve changed stay until the next change.
+void MaxMin::begin_change() {
+  if (!solved_) return;
+  solved_ = false;
+  work_.moves.clear();
+  work_.changed.clear();
+}
+
+BundleId MaxMin::join(std::span<const LinkId> path, double weight, double cap) {
+  path_.clear();
+  for (const LinkId link : path) {
+    if (seen_[link] == 0) {
+      path_.push_back({link, 1});
+      seen_[link] = std::uint32_t(path_.size());
+    } else {
+      path_[seen_[link] - 1].share += 1;
+    }
+  }
+  return join_path(weight, cap);
+}
+
+BundleId MaxMin::join(std::span<const Hop> path, double weight, double cap) {
+  path_.clear();
+  for (const Hop& hop : path) {
+    if (seen_[hop.link] == 0) {
+      path_.push_back(hop);
+      seen_[hop.link] = std::uint32_t(path_.size());
+    } else {
+      path_[seen_[hop.link] - 1].share += hop.share;
+    }
+  }
+  return join_path(weight, cap);
+}
+
+BundleId MaxMin::join_path(double weight, double cap) {
+  begin_change();
+  for (const Hop& hop : path_) seen_[hop.link] = 0;
+  cap /= weight;
+  const std::uint64_t hash = hash_of_path(cap);
+  Filling filling(*this, work_);
+  BundleId id = find(cap, hash);
+  if (id == kNone) {
+    id = make(cap, hash);
+    make_entries(id);
+  } else {
+    filling.subtract(id);
+  }
+  Bundle& bundle = bundles_[id];
+  ++bundle.flows;
+  set_weight(id, bundle.weight + weight);
+  filling.open(id);
+  filling.add(id);
+  return id;
+}
+
+void MaxMin::leave(BundleId id, double weight) {
+  begin_change();
+  Filling filling(*this, work_);
+  filling.subtract(id);
+  Bundle& bundle = bundles_[id];
+  if (--bundle.flows == 0) {
+    index_erase(id);
+    drop_entries(id);
+    ended_.push_back(id);
+    --live_bundles_;
+  } else {
+    set_weight(id, bundle.weight - weight);
+    filling.add(id);
+  }
+}
+
+void MaxMin::set_capacity(LinkId link, double capacity) {
+  begin_change();
+  Filling filling(*this, work_);
+  filling.touch(link);
+  filling.queue(link);
+  links_[link].capacity = capacity;
+}
+
+void MaxMin::solve() {
+  begin_change();
+  Filling filling(*this, work_);
+  filling.run();
+  filling.finish();
+  free_bundles_.insert(free_bundles_.end(), ended_.begin(), ended_.end());
+  ended_.clear();
+  solved_ = true;
+}
+
+double MaxMin::load(LinkId id) const {
+  const Link& link = links_[id];
+  double sum = 0;
+  for (std::uint32_t i = 0; i < link.size; ++i) {
+    const Member& member = members_[link.begin + i];
+    sum += member.load * bundles_[member.bundle].level;
+  }
+  return sum;
+}
+
+// --- bundles by path -------------------------------------------------------------------------------------------------------
+
+std::uint64_t MaxMin::hash_of_path(double cap) const {
+  std::uint64_t hash = mixed(path_.size(), std::bit_cast<std::uint64_t>(cap));
+  for (const Hop& hop : path_) hash = mixed(mixed(hash, hop.link), std::bit_cast<std::uint64_t>(hop.share));
+  return hash;
+}
+
+bool MaxMin::same_path(const Bundle& bundle, double cap) const {
+  if (bundle.size != path_.size() || bundle.cap != cap) return false;
+  for (std::uint32_t i = 0; i < bundle.size; ++i) {
+    const Entry& entry = entries_[bundle.begin + i];
+    if (entry.link != path_[i].link || entry.share != path_[i].share) return false;
+  }
+  return true;
+}
+
+BundleId MaxMin::find(double cap, std::uint64_t hash) const {
+  for (std::size_t i = place_of(hash); index_[i] != kNone; i = (i + 1) & (index_.size() - 1)) {
+    const Bundle& bundle = bundles_[index_[i]];
+    if (bundle.hash == hash && same_path(bundle, cap)) return index_[i];
+  }
+  return kNone;
+}
+
+BundleId MaxMin::make(double cap, std::uint64_t hash) {
+  BundleId id;
+  if (free_bundles_.empty()) {
+    id = BundleId(bundles_.size());
+    bundles_.emplace_back();
+  } else {
+    id = free_bundles_.back();
+    free_bundles_.pop_back();
+    bundles_[id] = Bundle();
+  }
+  bundles_[id].cap = cap;
+  bundles_[id].hash = hash;
+  ++live_bundles_;
+  index_insert(id);
+  return id;
+}
+
+void MaxMin::index_insert(BundleId id) {
+  if (live_bundles_ * 2 > index_.size()) index_grow();
+  std::size_t i = place_of(bundles_[id].hash);
+  while (index_[i] != kNone) i = (i + 1) & (index_.size() - 1);
+  index_[i] = id;
+}
+
+void MaxMin::index_grow() {
+  std::vector<BundleId> old(index_.size() * 4, kNone);
+  old.swap(index_);
+  for (const BundleId id : old) {
+    if (id == kNone) continue;
+    std::size_t i = place_of(bundles_[id].hash);
+    while (index_[i] != kNone) i = (i + 1) & (index_.size() - 1);
+    index_[i] = id;
+  }
+}
+
+// Later entries of the same run move up, so that no gap cuts them off from their place.
+void MaxMin::index_erase(BundleId id) {
+  const std::size_t mask = index_.size() - 1;
+  std::size_t gap = place_of(bundles_[id].hash);
+  while (index_[gap] != id) gap = (gap + 1) & mask;
+  for (std::size_t i = (gap + 1) & mask; index_[i] != kNone; i = (i + 1) & mask) {
+    const std::size_t home = place_of(bundles_[index_[i]].hash);
+    if (((i - home) & mask) >= ((i - gap) & mask)) {
+      index_[gap] = index_[i];
+      gap = i;
+    }
+  }
+  index_[gap] = kNone;
+}
+
+// --- a bundle's path and the members of its links -------------------------------------------------------------------------
+
+void MaxMin::make_entries(BundleId id) {
+  Bundle& bundle = bundles_[id];
+  bundle.size = std::uint32_t(path_.size());
+  if (bundle.size == 0) return;
+  bundle.begin = entries_.take(bundle.size);
+  for (std::uint32_t i = 0; i < bundle.size; ++i) {
+    const std::uint32_t at = bundle.begin + i;
+    const LinkId link = path_[i].link;
+    entries_[at] = {link, add_member(link, {id, at, 0}), 0, path_[i].share};
+  }
+}
+
+std::uint32_t MaxMin::add_member(LinkId id, Member member) {
+  Link& link = links_[id];
+  if (link.size == link.room) {
+    const std::uint32_t begin = members_.take(std::max(4U, link.room * 2));
+    std::copy_n(members_.at(link.begin), link.size, members_.at(begin));
+    if (link.room > 0) members_.give_back(link.begin, link.room);
+    link.begin = begin;
+    link.room = std::max(4U, link.room * 2);
+  }
+  members_[link.begin + link.size] = member;
+  return link.size++;
+}
+
+void MaxMin::drop_entries(BundleId id) {
+  Bundle& bundle = bundles_[id];
+  for (std::uint32_t i = 0; i < bundle.size; ++i) {
+    const Entry& entry = entries_[bundle.begin + i];
+    Link& link = links_[entry.link];
+    Member& hole = members_[link.begin + entry.slot];
+    hole = members_[link.begin + --link.size];
+    entries_[hole.entry].slot = entry.slot;
+    if (link.size == 0) link.open = link.frozen = 0;
+  }
+  if (bundle.size > 0) entries_.give_back(bundle.begin, bundle.size);
+  bundle.size = 0;
+}
+
+void MaxMin::set_weight(BundleId id, double weight) {
+  Bundle& bundle = bundles_[id];
+  bundle.weight = weight;
+  for (std::uint32_t i = 0; i < bundle.size; ++i) {
+    Entry& entry = entries_[bundle.begin + i];
+    entry.load = weight * entry.share;
+    members_[links_[entry.link].begin + entry.slot].load = entry.load;
+  }
+}
+
+}  // namespace trunkline::network

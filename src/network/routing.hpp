@@ -1,0 +1,52 @@
+// Which of the ways through a fabric a flow takes.
+#pragma once
+
+#include <vector>
+
+#include "network/clos.hpp"
+
+namespace trunkline::network {
+
+// What switches hash of a RoCE packet: the two ends (addresses) and the queue pair (its UDP source port).
+struct QueuePair {
+  int source = 0, destination = 0;
+  int index = 0;
+};
+
+struct RoutingOptions {
+  topology::Routing policy = topology::Routing::ecmp;
+  std::uint64_t seed = 0;   // of the switches' hash functions
+  int flowlets = 1;         // flowlet: how often a flow's path is drawn anew over its life; bulk RDMA has no gaps, so 1
+  double efficiency = 1;    // spray, adaptive: share of the fabric's capacity that splitting reaches
+  bool same_hash = false;   // every tier hashes alike (polarisation): the second choice then follows from the first
+  bool rail_local = false;  // PXN: data moves inside the node to the NIC of the destination's rail first
+};
+
+// Paths of flows under one policy:
+// - ecmp: each switch hashes the queue pair over its next hops in service that reach the destination. One path for good.
+// - flowlet: `flowlets` such paths, drawn one after the other, each carrying the same share of the flow.
+// - pinned: the next hop follows from the destination (d mod k), as static forwarding tables do.
+// - spray: every path carries the same share: a slow link slows the whole flow.
+// - adaptive: shares in proportion to the capacity of the paths.
+// - ideal: adaptive without loss of efficiency.
+// Ignored: adaptive routing's reaction to the load of the moment, reordering, paths that are not shortest.
+class Router {
+ public:
+  Router(const Clos& clos, const RoutingOptions& options) : clos_(clos), options_(options) {}
+
+  // The hops of a queue pair, in `hops` (cleared first). Empty from a host to itself. False where no path is in service.
+  bool route(const QueuePair& pair, std::vector<Hop>& hops) const;
+
+  // The NIC that really sends (PXN).
+  int sender(const QueuePair& pair) const;
+
+ private:
+  bool one_path(const QueuePair& pair, std::uint64_t draw, double share, std::vector<Hop>& hops) const;
+  void all_paths(int from_leaf, int to_leaf, bool by_capacity, std::vector<Hop>& hops) const;
+  std::uint64_t hash(const QueuePair& pair, std::uint64_t draw, std::uint64_t place) const;
+
+  const Clos& clos_;
+  RoutingOptions options_;
+};
+
+}  // namespace trunkline::network

@@ -1,0 +1,40 @@
+// Who sends how much to whom, and when.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/units.hpp"
+#include "network/clos.hpp"
+
+namespace trunkline::network {
+
+struct Demand {
+  int source = 0, destination = 0;  // hosts
+  Bytes size;
+  Seconds start;
+};
+
+// A `.flows` file: a line a demand, `source destination bytes start_s`; # begins a comment. Hosts are 0 … hosts − 1.
+Result<std::vector<Demand>> read_flows(const std::string& path, int hosts);
+Result<std::vector<Demand>> flows_from(std::string_view text, const std::string& file, int hosts);
+
+// Every host sends to one other and receives from one, none within its leaf (where there is more than one), drawn by the seed.
+std::vector<Demand> permutation(const Clos& clos, Bytes size, std::uint64_t seed);
+
+// Pairs of different hosts drawn independently.
+std::vector<Demand> random_pairs(int hosts, int count, Bytes size, std::uint64_t seed);
+
+// Hosts 1 … fan_in send to host 0.
+std::vector<Demand> incast(int fan_in, Bytes size);
+
+// Each of the first `hosts` sends `size` to every other.
+std::vector<Demand> all_to_all(int hosts, Bytes size);
+
+// Each of the first `hosts` sends `size` to the next, the last to the first.
+std::vector<Demand> ring(int hosts, Bytes size);
+
+}  // namespace trunkline::network
