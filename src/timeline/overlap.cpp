@@ -15,7 +15,11 @@ Overlapped sharded_forward(double layers, double compute_s, double gather_s) {
 Overlapped sharded_backward(double layers, double compute_s, double gather_s, double reduce_s) {
   const double wire = gather_s + reduce_s;
   if (layers <= 0 || wire <= 0) return {};
-  const double total = gather_s + (layers - 1) * std::max(compute_s, wire) + compute_s + reduce_s;
+  // Computation without a pause between the first gather and the last scatter, or communication without one, but that the
+  // first scatter waits for the first layer and the last one for the last.
+  const double computing = gather_s + layers * compute_s + reduce_s;
+  const double sending = (layers - 1) * wire + std::max(compute_s, gather_s) + std::max(compute_s, reduce_s);
+  const double total = layers > 1 ? std::max(computing, sending) : computing;
   const double exposed = total - layers * compute_s;
   return {exposed, layers * wire - exposed};
 }

@@ -9,11 +9,14 @@ struct Overlapped {
 };
 
 // Weights gathered layer by layer ahead of use (ZeRO-3, FSDP): `layers` layers of `compute_s` each, one gather of
-// `gather_s` each, at most one layer ahead. T = gather + layers·max(compute, gather) − …; the first gather has nothing to hide behind.
+// `gather_s` each, at most one layer ahead. T = gather + (layers − 1)·max(compute, gather) + compute: the first gather has
+// nothing to hide behind.
 Overlapped sharded_forward(double layers, double compute_s, double gather_s);
 
 // Backward of the same: each layer gathers (unless the weights were kept) and, `reduce_s` > 0, scatters its gradients on
-// the same communicator; the first gather and the last scatter are exposed.
+// the same communicator, where the next gather goes before the scatter. T = the longer of
+//   gather + layers·compute + scatter
+//   (layers − 1)·(gather + scatter) + max(compute, gather) + max(compute, scatter)     for two layers or more
 Overlapped sharded_backward(double layers, double compute_s, double gather_s, double reduce_s);
 
 // `buckets` equal buckets of gradients, ready evenly over `backward_s`, each `bucket_s` on the wire, one after the other.
