@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace trunkline::workload {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 constexpr double kFourBit = 4.127 / 8;  // QLoRA (2305.14314): NF4 with double quantisation, bits a weight
 
 // Absurd sizes saturate, low enough that all parts together stay countable.
-Bytes to_bytes(double x) { return Bytes(std::int64_t(std::min(x, 1e18) + 0.5)); }
+Bytes to_bytes(double x) { return Bytes(std::llround(std::min(x, 1e18))); }
 
 // Parameters of one tower, split by how parallelism shares them out.
 struct TowerState {

@@ -84,7 +84,7 @@ Result<const Family*> family_of(const io::Value& value) {
   for (const Family& family : kFamilies) {
     if (known.empty() || known.back() != family.type) known.emplace_back(family.type);
   }
-  const io::Value& culprit = type ? *type : *architectures;
+  const io::Value& culprit = type ? *type : architectures ? *architectures : value;
   const std::string found = culprit.is_scalar() ? culprit.text().substr(0, 60) : std::string();
   return bad_input(
       culprit.where(),

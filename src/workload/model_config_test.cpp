@@ -144,7 +144,6 @@ struct Wrong {
 };
 
 TEST(ModelConfig, WrongConfigurationsSayWhereWhatAndWhatNext) {
-  const std::string rest = R"("num_hidden_layers":2,"vocab_size":100,)";
   for (const Wrong& wrong : {
            Wrong{"{\n\"model_type\":\"lama\"}", 2, "\"lama\"", "did you mean llama"},
            Wrong{"{\n\"model_type\":\"whisper\"}", 2, "whisper", "write the short form"},
@@ -189,6 +188,7 @@ TEST(ModelConfig, WrongConfigurationsSayWhereWhatAndWhatNext) {
                  "\"image_size\":16,\n"
                  "\"patch_size\":32}",
                  2, "patch 32 does not fit an image of 16", ""},
+           Wrong{"{\"model_type\":\"clip\",\n\"text_config_dict\":3}", 2, "expected a block of keys", ""},
            Wrong{"{\"model_type\":\"clip\",\"vision_config\":{\n\"hidden_size\":\"x\"}}", 2, "hidden_size", "number"},
        }) {
     const auto model = from_json(wrong.config);
@@ -244,7 +244,7 @@ TEST(ModelForm, WhatItTakesForGrantedIsListed) {
   const auto model = from_yaml("{layers: 2, hidden: 64, heads: 4, vocab: 100}");
   ASSERT_TRUE(model) << model.error().text();
   std::string all;
-  for (const auto& [key, taken] : model->assumed) all += key + "=" + taken + ";";
+  for (const auto& [key, taken] : model->assumed) all.append(key).append("=").append(taken).append(";");
   for (const char* expected : {"model.kv_heads=4 (as heads)", "model.ffn=256 (four times hidden)", "model.norm=rms",
                                "model.positions=rotary", "model.tied=false"}) {
     EXPECT_NE(all.find(expected), std::string::npos) << all;

@@ -1,4 +1,6 @@
 // Vision transformers and CLIP.
+#include <fmt/format.h>
+
 #include "workload/model_families.hpp"
 
 namespace trunkline::workload::families {
@@ -27,10 +29,11 @@ void set_heads(Tower& t, int heads) {
 io::Value merged(ConfigReader& in, const char* block, const char* overrides) {
   const io::Value* base = in.find({block});
   const io::Value* above = in.find({overrides});
-  if (!base && !above) return io::Value::map(nullptr, 0, {});
-  if (!base || !base->is_map()) return above && above->is_map() ? *above : *base;
-  io::Value out = *base;
-  if (!above || !above->is_map()) return out;
+  for (const io::Value* part : {base, above}) {
+    if (part && !part->is_map()) in.fault(part->where(), fmt::format("{}: found {}, expected a block of keys", block, part->describe()));
+  }
+  io::Value out = base ? *base : io::Value::map(nullptr, 0, {});
+  if (!above) return out;
   for (const auto& [key, value] : above->fields()) {
     if (key.empty() || key.find('.') != std::string::npos) continue;  // no key of the class
     if (const auto ok = out.set(key, value); !ok) in.fault(ok.error().where, ok.error().message, ok.error().hint);

@@ -6,7 +6,7 @@
 
 namespace trunkline::workload {
 
-std::string or_short_form(std::string hint) {
+std::string or_short_form(const std::string& hint) {
   const std::string form =
       "rite the short form, for example model: {layers: 32, hidden: 4096, heads: 32, kv_heads: 8, ffn: 14336, vocab: 128256, gated: true, "
       "norm: rms, positions: rotary, tied: false}";

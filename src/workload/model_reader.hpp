@@ -66,6 +66,6 @@ Result<Model> model_from_form(const io::Value& value, const std::string& name, c
 Result<void> check_model(const Model& model, const io::Value& value);
 
 // `hint`, and the short form as the way out.
-std::string or_short_form(std::string hint = {});
+std::string or_short_form(const std::string& hint = {});
 
 }  // namespace trunkline::workload
