@@ -73,9 +73,10 @@ Result<Job> finish(Job job, const topology::Platform& platform) {
     job.open.dp = false;
   }
   TRUNKLINE_TRY(settle_batch(job));
-  if (!job.parallelism.sequence_parallel && workload::behaviour_of(job, platform.node.gpu.generation).sequence_parallel) {
-    job.parallelism.sequence_parallel = true;
-    note(job, "sequence_parallel", "true (the framework's habit)");
+  if (job.open.sequence_parallel) {
+    job.parallelism.sequence_parallel = workload::behaviour_of(job, platform.node.gpu.generation).sequence_parallel;
+    job.open.sequence_parallel = false;
+    if (job.parallelism.sequence_parallel) note(job, "sequence_parallel", "true (the framework's habit)");
   }
   if (job.open.sharding) {
     job.parallelism.sharding = Sharding::none;

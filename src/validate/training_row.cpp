@@ -202,6 +202,7 @@ class RowReader {
     }
     sharding(job);
     if (lower(text("seq_parallel")).starts_with("yes") || text("seq_parallel").starts_with("1") || lower(text("seq_parallel")) == "true") p.sequence_parallel = true;
+    job.open.sequence_parallel = text("seq_parallel").empty();
     schedule(p);
     return true;
   }

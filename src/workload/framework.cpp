@@ -215,7 +215,7 @@ Behaviour behaviour_of(Framework framework, Generation generation) {
 
 Behaviour behaviour_of(const Job& job, Generation generation) {
   Behaviour b = behaviour_of(job.framework, generation);
-  if (job.parallelism.sequence_parallel) b.sequence_parallel = true;
+  if (!job.open.sequence_parallel) b.sequence_parallel = job.parallelism.sequence_parallel;
   if (job.flash_attention) b.flash_attention = *job.flash_attention;
   if (job.compile && !b.fused_residual) {
     b.fused_norm = b.fused_rotary = b.fused_activation = b.fused_residual = true;

@@ -5,9 +5,6 @@
 
 namespace trunkline::workload {
 
-// How many layers of the tower hold experts.
-int expert_layers(const Tower& tower);
-
 class LayerBuilder {
  public:
   LayerBuilder(const Tower& tower, const Job& job, const Behaviour& behaviour);

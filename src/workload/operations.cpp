@@ -15,8 +15,8 @@ double attention_flops(const Tower& t, double tokens) {
 double tower_flops(const Tower& t, std::int64_t sequence) {
   const double tokens = double(t.tokens(sequence));
   const TowerParameters p = parameters_of(t);
-  const int moe_layers = expert_layers(t);
-  const double in_layers = p.layer * (t.layers - moe_layers) + p.moe_active * moe_layers;
+  const int with_experts = moe_layers(t);
+  const double in_layers = p.layer * (t.layers - with_experts) + p.moe_active * with_experts;
   double flops = 2 * tokens * in_layers + t.layers * attention_flops(t, tokens);
   if (t.vocab > 0 && t.head) flops += 2 * tokens * double(t.hidden) * double(t.vocab);
   if (t.image > 0) flops += 2 * tokens * double(t.patch) * t.patch * t.channels * double(t.hidden);
@@ -25,12 +25,12 @@ double tower_flops(const Tower& t, std::int64_t sequence) {
 }
 
 void scale_by_stage(TowerWork& work, const LayerBuilder& builder, const Tower& t) {
-  const int moe_layers = expert_layers(t);
+  const int with_experts = moe_layers(t);
   work.dense = builder.layer(false);
-  work.dense.count = t.layers - moe_layers;
-  if (moe_layers > 0) {
+  work.dense.count = t.layers - with_experts;
+  if (with_experts > 0) {
     work.experts = builder.layer(true);
-    work.experts.count = moe_layers;
+    work.experts.count = with_experts;
   }
 }
 
@@ -54,12 +54,6 @@ void add_contrastive_loss(const Job& job, const Tower& t, TowerWork& work) {
 }
 
 }  // namespace
-
-int expert_layers(const Tower& t) {
-  if (t.experts.count == 0) return 0;
-  const int every = std::max(1, t.experts.every);
-  return std::max(0, (t.layers - t.experts.first_dense_layers + every - 1) / every);
-}
 
 double forward_flops_per_sample(const Model& model, std::int64_t sequence) {
   double total = 0;
