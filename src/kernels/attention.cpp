@@ -9,7 +9,7 @@ namespace {
 constexpr double kBlock = 128;                               // queries and keys of a block
 constexpr double kHeadStep = 32;                             // head sizes are padded to a multiple of this
 constexpr double kForwardFlops = 4, kBackwardFlops = 10;     // a score and element of the head: 2 and 5 products
-constexpr double kUnalignedSmRate = 0.45e12;                 // FLOP/s of an SM: 0.39–0.57 on an H200 (data/calibration/h200_score_products.csv)
+constexpr double kUnalignedSmRate = 0.5e12;                  // FLOP/s of an SM: 0.4–0.7 on an H200 (data/calibration/h200_score_products.csv)
 constexpr double kForwardTensors = 2, kBackwardTensors = 4;  // of the query's size, read or written
 
 catalog::Precision attention_precision(catalog::Precision p) {
@@ -75,9 +75,11 @@ Seconds Kernels::score_product(const Gemm& g) const {
   const int step = 16 / std::max(1, g.output_bytes);
   const auto odd = [&](double length) { return std::fmod(length, step) != 0; };
   if (!odd(g.m) && !odd(g.n) && !odd(g.k)) return aligned;
-  const double tile = std::min(g.m, g.n) > 64 ? 128 : 64;
-  const double whole = std::ceil(g.m / tile) * tile * std::ceil(g.n / tile) * tile * std::ceil(g.k / step) * step;
-  return std::max(aligned, seconds(2 * g.batch * whole / (kUnalignedSmRate * sms_)));
+  const auto whole = [&](double length) {  // in tiles; head sizes fit as they are
+    const double tile = length > 64 ? 128 : 64;
+    return odd(length) ? std::ceil(length / tile) * tile : length;
+  };
+  return std::max(aligned, seconds(2 * g.batch * whole(g.m) * whole(g.n) * g.k / (kUnalignedSmRate * sms_)));
 }
 
 Seconds Kernels::unfused_forward(const Attention& a) const {

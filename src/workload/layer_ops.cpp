@@ -124,7 +124,10 @@ void LayerBuilder::add_autocast_norm(LayerWork& layer, double tensor) const {
   const bool casts = linear_ == Precision::fp16 || linear_ == Precision::bf16;
   add_memory(layer.forward, "norm", 4 * tensor, 1, Traffic::norm_forward);
   if (casts) add_memory(layer.forward, "cast for norm", 6 * tensor, 2, Traffic::copy);
-  add_memory(layer.backward, "norm backward", 10 * tensor, 2, Traffic::norm_backward);  // input gradient 6, weight gradients 4
+  // Modules with written-out attention take the sequence first: the residual stream stays permuted, and each norm copies it.
+  if (!b_.flash_attention) add_memory(layer.forward, "reorder stream", 4 * tensor * b_.strided_copy, 1, Traffic::copy);
+  // Input gradient 6; weight gradients 4, by a kernel of a few dozen blocks that reaches a third of the bandwidth.
+  add_memory(layer.backward, "norm backward", (6 + 3 * 4) * tensor, 2, Traffic::norm_backward);
   if (casts) add_memory(layer.backward, "cast for norm", 6 * tensor, 2, Traffic::copy);
 }
 
