@@ -139,13 +139,13 @@ class TextWriter {
   std::string out_;
 };
 
-std::string markdown_cell(std::string_view text) {
+std::string markdown_cell(const Cell& cell) {
   std::string out;
-  for (char c : text) {
+  for (char c : cell.text) {
     if (c == '|') out += '\\';
     out += c == '\n' ? ' ' : c;
   }
-  return out;
+  return cell.tone == Tone::strong && !out.empty() ? "**" + out + "**" : out;
 }
 
 }  // namespace
@@ -177,14 +177,14 @@ std::string to_csv(const Table& table) {
 std::string to_markdown(const Table& table) {
   std::string out = table.title.empty() ? std::string() : "**" + table.title + "**\n\n";
   out += '|';
-  for (const Column& column : table.columns) out += ' ' + markdown_cell(column.heading) + " |";
+  for (const Column& column : table.columns) out += ' ' + markdown_cell(Cell(column.heading)) + " |";
   out += "\n|";
   for (const Column& column : table.columns) out += column.align == Align::right ? "---:|" : "---|";
   out += '\n';
   for (const auto& row : table.rows) {
     if (row.empty()) continue;
     out += '|';
-    for (std::size_t c = 0; c < table.columns.size(); ++c) out += ' ' + markdown_cell(cell_of(row, c).text) + " |";
+    for (std::size_t c = 0; c < table.columns.size(); ++c) out += ' ' + markdown_cell(cell_of(row, c)) + " |";
     out += '\n';
   }
   return out;
