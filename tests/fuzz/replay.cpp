@@ -44,6 +44,7 @@ std::string mutated(std::string text, trunkline::Rng& rng) {
 int main(int argc, char** argv) {
   std::vector<std::filesystem::path> files;
   for (int i = 1; i < argc; ++i) {
+    if (!std::filesystem::exists(argv[i])) continue;  // a target without a corpus yet
     if (std::filesystem::is_directory(argv[i])) {
       for (const auto& entry : std::filesystem::directory_iterator(argv[i])) files.push_back(entry.path());
     } else {
