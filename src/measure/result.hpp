@@ -115,6 +115,7 @@ struct Context {
   std::string virtualization;
   std::string cpu;
   std::optional<int> cpus, cores, sockets;
+  std::optional<double> cpu_quota;  // CPUs' worth of time that a container is limited to
   std::optional<std::int64_t> memory_bytes;
   std::vector<NumaNode> numa;
   std::string governor;

@@ -87,6 +87,7 @@ Json json_of(const Context& c) {
               {"cpus", or_null(c.cpus)},
               {"cores", or_null(c.cores)},
               {"sockets", or_null(c.sockets)},
+              {"cpu_quota", number(c.cpu_quota)},
               {"memory_bytes", or_null(c.memory_bytes)},
               {"numa", Json::array()},
               {"governor", or_null(c.governor)},

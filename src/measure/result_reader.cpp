@@ -213,6 +213,7 @@ Result<void> read_machine(const Value& map, Context& c) {
   TRUNKLINE_TRY(read(map, "cpus", c.cpus));
   TRUNKLINE_TRY(read(map, "cores", c.cores));
   TRUNKLINE_TRY(read(map, "sockets", c.sockets));
+  TRUNKLINE_TRY(read(map, "cpu_quota", c.cpu_quota));
   TRUNKLINE_TRY(read(map, "memory_bytes", c.memory_bytes));
   TRUNKLINE_TRY(read(map, "governor", c.governor));
   TRUNKLINE_TRY(read(map, "topology_hash", c.topology_hash));
