@@ -46,7 +46,7 @@ class Run {
     const auto tick = [&](Seconds elapsed, Seconds whole) {
       observer_.progressed(elapsed, whole, std::max(seconds(0), whole - elapsed) + after);
     };
-    Sampler sampler(clock, {options_.precision, 1000, budget, seed_for(probe.name(), settings_.seed)}, stopped, tick);
+    Sampler sampler(clock, sampling(probe, budget), stopped, tick);
     const Result<void> done = probe.run(settings_, sampler);
     ProbeResult out;
     out.name = probe.name();
@@ -59,6 +59,15 @@ class Run {
     out.contention = contention;
     if (!warning.empty() && out.status == Status::ok) out.warnings.push_back(std::move(warning));
     interrupted = !done && done.error().kind == ErrorKind::interrupted;
+    return out;
+  }
+
+  SamplerOptions sampling(const Probe& probe, Seconds budget) const {
+    SamplerOptions out;
+    out.precision = options_.precision;
+    out.exactly = settings_.repetitions;
+    out.budget = budget;
+    out.seed = seed_for(probe.name(), settings_.seed);
     return out;
   }
 

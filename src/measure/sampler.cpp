@@ -66,7 +66,10 @@ Result<void> Sampler::warm_up(std::vector<Series>& all) {
 }
 
 // A repetition is begun only where it will probably end in time, judged by the ones before.
-bool Sampler::fits(const Series& series, Seconds end) const { return clock_.now() + seconds(stats::median(series.durations_s)) <= end; }
+bool Sampler::fits(const Series& series, Seconds end) const {
+  if (options_.exactly > 0) return true;
+  return clock_.now() + seconds(stats::median(series.durations_s)) <= end;
+}
 
 Result<void> Sampler::rounds(std::vector<Series>& all, Seconds end) {
   Rng rng(options_.seed);

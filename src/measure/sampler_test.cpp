@@ -70,6 +70,19 @@ TEST(Sampler, one_repetition_is_made_even_without_time) {
   for (const Metric& m : sampler.metrics()) EXPECT_EQ(m.samples.size(), 1u);
 }
 
+TEST(Sampler, a_number_of_repetitions_that_was_asked_for_is_made_whatever_they_take) {
+  VirtualClock clock;
+  SamplerOptions options;
+  options.exactly = 9;
+  options.budget = seconds(1);
+  Sampler sampler(clock, options);
+  ASSERT_TRUE(sampler.sample({point("a", clock, seconds(3), noise(1, 1)), point("b", clock, seconds(3), [] { return 1.0; })}));
+  for (const Metric& m : sampler.metrics()) {
+    EXPECT_EQ(m.samples.size(), 9u);
+    EXPECT_EQ(m.stopped, "count");
+  }
+}
+
 TEST(Sampler, points_take_turns_in_an_order_that_the_seed_decides) {
   const auto order_of = [](std::uint64_t seed) {
     VirtualClock clock;

@@ -32,6 +32,7 @@ class Settings {
  public:
   std::uint64_t seed = 1;
   bool quick = false;
+  int repetitions = 0;  // so many samples of everything; 0 = until the median is precise or the time is used up
 
   void put(const std::string& name, std::string text) { values_[name] = std::move(text); }
   bool has(std::string_view name) const { return values_.contains(name); }
