@@ -282,6 +282,8 @@ bool Filling::hand_over(BundleId id, Link& from, double load) {
   return false;
 }
 
+void Filling::restore_heap() { std::make_heap(work_.heap.begin(), work_.heap.end(), Later()); }
+
 void Filling::run() {
   schedule_queued();
   const auto links = std::uint32_t(s_.links_.size());

@@ -28,7 +28,8 @@ class Filling {
   void queue(LinkId id);  // marks a link that needs an event
 
   void run();
-  void finish();  // forgets marks, drops moves that moved nothing
+  void restore_heap();  // after events were put into the workspace out of order
+  void finish();        // forgets marks, drops moves that moved nothing
 
  private:
   using Link = MaxMin::Link;

@@ -77,7 +77,7 @@ bool FlowSim::step() {
     const Picoseconds start = waiting_.empty() ? kNever : waiting_.front().start;
     const Picoseconds finish = queue_.empty() ? kNever : clocks_[queue_.front()].due;
     if (start == kNever && finish == kNever) return false;
-    const Picoseconds end = finish <= start ? window_end() : start;
+    const Picoseconds end = finish < start ? std::min(window_end(), start) : start;
     finish_due(end);
     now_ = end;
     leave_finished();
@@ -215,7 +215,10 @@ void FlowSim::start_flow(const Waiting& waiting) {
     const double before = bundle.clock == kAbsent ? 0 : served(clocks_[bundle.clock]) - bundle.shift;
     flow.target = before + waiting.bytes / flow.weight;
     bundle.first = merged(bundle.first, waiting.flow);
-    if (bundle.clock != kAbsent) clocks_[bundle.clock].stale = true;
+    if (bundle.clock != kAbsent) {
+      clocks_[bundle.clock].stale = true;
+      if (bundle.clock >= sharing_.links()) refresh(bundle.clock, clocks_[bundle.clock].rate);  // a link is refreshed after sharing
+    }
   }
   if (waiting.size > 0) paths_.give_back(waiting.begin, waiting.size);
 }

@@ -37,9 +37,10 @@ struct FlowOptions {
 class FlowSim {
  public:
   struct Options {
-    // 0: exact. Otherwise a fraction, for example 0.001: a finish opens a window of tolerance × (the flow's duration so far); what
-    // finishes or starts inside it is handled at its end in one step, everyone keeping their rates meanwhile, each finishing
-    // flow recorded at the time that those rates give. Links whose share would change by less than that fraction keep it.
+    // 0: exact. Otherwise a fraction, for example 0.001: a finish opens a window of tolerance × its flow's duration, at most to the
+    // next start. All that finish in it are recorded at the times that the present rates give and leave in one step at its end.
+    // Links whose share would change by less than that fraction keep it. So a completion is off by about tolerance × the
+    // duration of the flows that share its links: little for each of many alike, more for a short one among long ones.
     double tolerance = 0;
   };
 

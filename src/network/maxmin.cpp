@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <thread>
 
 #include "network/filling.hpp"
 
 namespace trunkline::network {
 namespace {
+
+constexpr std::size_t kHopsWorthThreads = 200'000;
 
 std::uint64_t mixed(std::uint64_t h, std::uint64_t word) {
   h = (h ^ word) * 0x9E3779B97F4A7C15ULL;
@@ -30,6 +34,7 @@ void MaxMin::reserve(std::size_t bundles, std::size_t hops) {
 void MaxMin::begin_change() {
   if (!solved_) return;
   solved_ = false;
+  opened_ = 0;
   work_.moves.clear();
   work_.changed.clear();
 }
@@ -70,6 +75,8 @@ BundleId MaxMin::join_path(double weight, double cap) {
   if (id == kNone) {
     id = make(cap, hash);
     make_entries(id);
+    ++opened_;
+    hops_ += bundles_[id].size;
   } else {
     filling.subtract(id);
   }
@@ -88,6 +95,7 @@ void MaxMin::leave(BundleId id, double weight) {
   Bundle& bundle = bundles_[id];
   if (--bundle.flows == 0) {
     index_erase(id);
+    hops_ -= bundle.size;
     drop_entries(id);
     ended_.push_back(id);
     --live_bundles_;
@@ -107,9 +115,11 @@ void MaxMin::set_capacity(LinkId link, double capacity) {
 
 void MaxMin::solve() {
   begin_change();
-  Filling filling(*this, work_);
-  filling.run();
-  filling.finish();
+  if (!worth_threads() || !solve_components()) {
+    Filling filling(*this, work_);
+    filling.run();
+    filling.finish();
+  }
   free_bundles_.insert(free_bundles_.end(), ended_.begin(), ended_.end());
   ended_.clear();
   solved_ = true;
@@ -123,6 +133,77 @@ double MaxMin::load(LinkId id) const {
     sum += member.load * bundles_[member.bundle].level;
   }
   return sum;
+}
+
+// --- separate components at once ---------------------------------------------------------------------------------------------
+
+// Starting threads and finding components costs some milliseconds: worth it from nothing and for many hops.
+bool MaxMin::worth_threads() const { return options_.threads > 1 && opened_ == live_bundles_ && hops_ >= kHopsWorthThreads; }
+
+// Fills components of links that share no bundle in threads of their own; false where one component is nearly everything.
+bool MaxMin::solve_components() {
+  std::vector<std::uint32_t> parent(links_.size());
+  std::iota(parent.begin(), parent.end(), 0U);
+  const auto root = [&](std::uint32_t x) {
+    while (parent[x] != x) x = parent[x] = parent[parent[x]];
+    return x;
+  };
+  std::vector<std::size_t> hops(links_.size(), 0);
+  for (const Bundle& bundle : bundles_) {
+    for (std::uint32_t i = 1; i < bundle.size; ++i) {
+      const std::uint32_t a = root(entries_[bundle.begin].link), b = root(entries_[bundle.begin + i].link);
+      parent[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  for (LinkId link = 0; link < links_.size(); ++link) hops[root(link)] += links_[link].size;
+
+  std::vector<LinkId> roots;
+  for (LinkId link = 0; link < links_.size(); ++link) {
+    if (hops[link] > 0) roots.push_back(link);
+  }
+  std::stable_sort(roots.begin(), roots.end(), [&](LinkId a, LinkId b) { return hops[a] > hops[b]; });
+  if (roots.empty() || double(hops[roots.front()]) > 0.8 * double(hops_)) return false;
+  parts_.resize(std::min<std::size_t>(std::size_t(options_.threads), roots.size()));
+  std::vector<std::uint32_t> part_of(links_.size(), 0);
+  std::vector<std::size_t> filled(parts_.size(), 0);
+  for (const LinkId r : roots) {  // largest first to the emptiest part
+    const auto emptiest = std::min_element(filled.begin(), filled.end());
+    part_of[r] = std::uint32_t(emptiest - filled.begin());
+    *emptiest += hops[r];
+  }
+  const auto part = [&](LinkId link) -> Workspace& { return parts_[part_of[root(link)]]; };
+  for (const LinkId link : work_.touched) part(link).touched.push_back(link);
+  for (const LinkId link : work_.queued) part(link).queued.push_back(link);
+  for (const Event& event : work_.heap) {
+    const Bundle& bundle = bundles_[event.id - links_.size()];  // before the first run only caps wait
+    (bundle.size > 0 ? part(entries_[bundle.begin].link) : parts_[0]).heap.push_back(event);
+  }
+  work_.touched.clear();
+  work_.queued.clear();
+  work_.heap.clear();
+  run_parts();
+  return true;
+}
+
+void MaxMin::run_parts() {
+  std::vector<std::thread> threads;
+  const auto run = [this](Workspace& work) {
+    Filling filling(*this, work);
+    filling.restore_heap();
+    filling.run();
+  };
+  for (std::size_t i = 1; i < parts_.size(); ++i) threads.emplace_back(run, std::ref(parts_[i]));
+  run(parts_[0]);
+  for (auto& thread : threads) thread.join();
+  for (Workspace& part : parts_) {
+    work_.touched.insert(work_.touched.end(), part.touched.begin(), part.touched.end());
+    work_.changed.insert(work_.changed.end(), part.changed.begin(), part.changed.end());
+    work_.moves.insert(work_.moves.end(), part.moves.begin(), part.moves.end());
+    part = Workspace();
+  }
+  std::sort(work_.changed.begin(), work_.changed.end());
+  std::sort(work_.moves.begin(), work_.moves.end(), [](const Move& a, const Move& b) { return a.bundle < b.bundle; });
+  Filling(*this, work_).finish();
 }
 
 // --- bundles by path -------------------------------------------------------------------------------------------------------

@@ -146,6 +146,9 @@ class MaxMin {
   };
 
   void begin_change();
+  bool solve_components();
+  void run_parts();
+  bool worth_threads() const;
   BundleId join_path(double weight, double cap);
   BundleId find(double cap, std::uint64_t hash) const;
   BundleId make(double cap, std::uint64_t hash);
@@ -164,13 +167,15 @@ class MaxMin {
   std::vector<Link> links_;
   std::vector<Bundle> bundles_;
   std::vector<BundleId> free_bundles_, ended_;
-  std::size_t live_bundles_ = 0;
+  std::size_t live_bundles_ = 0, opened_ = 0;  // opened_: since the last solve
+  std::size_t hops_ = 0;                       // of all bundles
   SlabArray<Entry> entries_;
   SlabArray<Member> members_;
   std::vector<BundleId> index_;      // open addressing by hash; kNone = free
   std::vector<Hop> path_;            // of the flow that is joining, each link once
   std::vector<std::uint32_t> seen_;  // by link: its place in path_ plus one
   Workspace work_;
+  std::vector<Workspace> parts_;  // of the threads
   bool solved_ = true;
 };
 
