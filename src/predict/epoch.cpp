@@ -1,74 +1,233 @@
 #include "predict/epoch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "base/quantity_text.hpp"
 
 namespace trunkline::predict {
 
+using workload::CheckpointMode;
+using workload::CheckpointTarget;
 using workload::DataSource;
+using workload::Sharding;
 using workload::Staging;
 
 namespace {
 
-double ingest_rate(const topology::Platform& platform) { return platform.ingest ? platform.ingest->line.si() * platform.ingest->efficiency : 0; }
+constexpr double kRequest = 256 * 1024;  // largest I/O that block volumes count as one operation (EBS io2: 256 KiB)
+constexpr double kWeek = 7 * 86400.0, kMonth = 30 * 86400.0;
 
-// Bytes per second at which all nodes together can read training data in steady state; 0 = not stated.
-double read_rate(const workload::Data& data, const topology::Platform& platform) {
-  const bool straight = data.staging == Staging::none && data.source == DataSource::ingest;
-  if (straight) return ingest_rate(platform);
-  if (data.source == DataSource::volume && platform.volume) return platform.volume->read.si();
-  if (data.source == DataSource::local && platform.node.local_disk) return platform.node.local_disk->read.si() * platform.nodes;
-  // Staged data is read from where it was put: the shared volume where there is one, else each node's disk.
-  if (platform.volume) return platform.volume->read.si();
-  if (platform.node.local_disk) return platform.node.local_disk->read.si() * platform.nodes;
-  return 0;
+double ingest_rate(const topology::Platform& platform) {
+  return platform.ingest ? platform.ingest->line.si() * platform.ingest->efficiency : 0;
 }
 
-double staged_write_rate(const topology::Platform& platform) {
-  if (platform.volume) return platform.volume->write.si();
-  if (platform.node.local_disk) return platform.node.local_disk->write.si() * platform.nodes;
-  return 0;
+// The storage that data is read from; zero rates = not stated.
+struct Store {
+  std::string name;
+  double read = 0, write = 0, requests = 0;
+  double capacity = 0;  // 0 = not stated
+};
+
+Store volume_of(const topology::Platform& platform) {
+  if (!platform.volume) return {};
+  return {"the storage volume", platform.volume->read.si(), platform.volume->write.si(), platform.volume->iops, 0};
+}
+
+Store disks_of(const topology::Platform& platform, int nodes) {
+  if (!platform.node.local_disk) return {};
+  const auto& disk = *platform.node.local_disk;
+  return {"local disks", disk.read.si() * nodes, disk.write.si() * nodes, disk.iops * nodes, double(disk.capacity.count()) * nodes};
+}
+
+// Staged data lies on the shared volume where there is one, else on the disks of the nodes, to each its part.
+Store staging_store(const topology::Platform& platform) {
+  return platform.volume ? volume_of(platform) : disks_of(platform, platform.nodes);
+}
+
+Store store_of(const workload::Data& data, const topology::Platform& platform) {
+  switch (data.source) {
+    case DataSource::volume: return volume_of(platform);
+    case DataSource::local: return disks_of(platform, platform.nodes);
+    case DataSource::ingest: break;
+  }
+  if (data.staging == Staging::none) return {platform.ingest ? "the ingest line" : "", ingest_rate(platform), 0, 0, 0};
+  return staging_store(platform);
 }
 
 double step_without_stalls(const Breakdown& b) { return b.compute_s + b.exposed_comm_s + b.bubble_s + b.other_s; }
 
-// What a checkpoint holds: 16-bit weights, fp32 master weights and two moments (or the frozen weights' adapters only).
-double checkpoint_bytes(const workload::Job& job) {
-  const double parameters = job.model.parameters();
-  if (job.kind != workload::TrainingKind::full) return parameters * 0.01 * 14;
-  return parameters * (2 + 12);
+// One GPU's way to host memory when all of its node copy at once.
+double to_host(const topology::NodeType& node) {
+  if (node.host_link.si() > 0) return node.host_link.si();
+  const double slot = node.pcie_bandwidth.si();
+  if (node.pcie_switches <= 0 || node.uplink_bandwidth.si() <= 0) return slot;
+  return std::min(slot, node.uplink_bandwidth.si() * node.pcie_switches / std::max(1, node.gpus));
 }
 
-double write_rate(const workload::Checkpoint& c, const topology::Platform& platform) {
-  if (c.to == workload::CheckpointTarget::volume) return platform.volume ? platform.volume->write.si() : 0;
-  return platform.node.local_disk ? platform.node.local_disk->write.si() * platform.nodes : 0;
+// GPUs that each hold a part of the state that no other writes.
+int writing_gpus(const workload::Parallelism& p, const topology::Platform& platform) {
+  const int copy = p.tp * p.pp;
+  if (p.sharding == Sharding::none) return copy;
+  const int replicas = p.dp * p.cp;
+  if (p.sharding != Sharding::hsdp) return copy * replicas;
+  const int group = p.shard_group > 0 ? p.shard_group : std::max(1, platform.node.gpus / p.tp);
+  return copy * std::min(group, replicas);
 }
 
-double checkpoint_stall(const workload::Job& job, const topology::Platform& platform, double step_s, std::vector<std::pair<std::string, std::string>>& assumed) {
-  const auto& c = *job.checkpoint;
-  const double rate = write_rate(c, platform);
-  if (rate <= 0) {
-    assumed.emplace_back("checkpoint", "no write rate is stated for its target: its cost is left out");
+}  // namespace
+
+ReadPath read_path(const workload::Data& data, const topology::Platform& platform) {
+  const Store store = store_of(data, platform);
+  ReadPath path;
+  if (store.read <= 0) return path;
+  const double bytes = double(std::max<std::int64_t>(1, data.bytes_per_sample.count()));
+  path.from = store.name;
+  path.samples_per_s = store.read / bytes;
+  if (store.requests <= 0) return path;
+  const double requests = data.packed ? bytes / kRequest : std::ceil(bytes / kRequest);
+  if (store.requests / requests < path.samples_per_s) {
+    path.samples_per_s = store.requests / requests;
+    path.by_requests = true;
+  }
+  return path;
+}
+
+double data_wait_s(double compute_s, double read_s) { return std::max(0.0, read_s - compute_s); }
+
+int writing_nodes(const workload::Parallelism& parallelism, const topology::Platform& platform) {
+  const int per_node = std::max(1, platform.node.gpus);
+  return std::clamp((writing_gpus(parallelism, platform) + per_node - 1) / per_node, 1, std::max(1, platform.nodes));
+}
+
+std::optional<Checkpointing> checkpointing_of(const workload::Job& job, const topology::Platform& platform, double step_s) {
+  if (!job.checkpoint || job.checkpoint->every_steps <= 0) return std::nullopt;
+  const auto& asked = *job.checkpoint;
+  const Store target =
+      asked.to == CheckpointTarget::volume ? volume_of(platform) : disks_of(platform, writing_nodes(job.parallelism, platform));
+  if (target.write <= 0) return std::nullopt;
+  Checkpointing c;
+  const double bytes = workload::checkpoint_bytes(job);
+  c.bytes = scaled(Bytes(1), bytes);
+  c.write_s = bytes / target.write;
+  c.snapshot_s = bytes / writing_gpus(job.parallelism, platform) / to_host(platform.node);
+  c.read_s = target.read > 0 ? bytes / target.read : c.write_s;
+  const double training_s = double(asked.every_steps) * step_s;
+  if (asked.mode == CheckpointMode::sync) {
+    c.least_stall_s = c.stall_s = std::max(c.write_s, c.snapshot_s);
+  } else {
+    c.least_stall_s = c.snapshot_s;
+    c.stall_s = c.snapshot_s + std::max(0.0, c.write_s - training_s);
+  }
+  c.interval_s = training_s + c.stall_s;
+  return c;
+}
+
+double best_interval_s(double mtbf_s, const Checkpointing& c) { return std::max(std::sqrt(2 * mtbf_s * c.least_stall_s), c.write_s); }
+
+double failure_loss_s(double train_s, double mtbf_s, double loss_s) {
+  if (mtbf_s <= 0) return 0;
+  const double x = loss_s / mtbf_s;
+  return x < 1 ? train_s * x / (1 - x) : std::numeric_limits<double>::infinity();
+}
+
+namespace {
+
+void note(Prediction& p, const char* what, std::string taken) { p.assumed.emplace_back(what, std::move(taken)); }
+
+void add_data_wait(const workload::Job& job, const topology::Platform& platform, Prediction& p) {
+  const ReadPath path = read_path(*job.data, platform);
+  if (path.samples_per_s <= 0) {
+    note(p, "data", "the platform states no read rate for the data's source: reading is taken as free");
+    return;
+  }
+  p.breakdown.data_wait_s = data_wait_s(step_without_stalls(p.breakdown), double(job.batch.global) / path.samples_per_s);
+  if (path.by_requests) note(p, "data", fmt::format("requests to {} limit reading, not its bandwidth", path.from));
+}
+
+// Time to bring the dataset here; 0 where it already is, or stays where it is.
+double staging_time(const workload::Job& job, const topology::Platform& platform, Prediction& p) {
+  const auto& data = *job.data;
+  if (data.source != DataSource::ingest || data.staging == Staging::none) return 0;
+  const double line = ingest_rate(platform);
+  if (line <= 0) {
+    note(p, "staging", "the platform states no ingest line: staging is left out");
     return 0;
   }
-  const double bytes = checkpoint_bytes(job), persist = bytes / rate;
-  const double every = double(std::max<std::int64_t>(1, c.every_steps));
-  if (c.mode == workload::CheckpointMode::sync) return persist / every;
-  const double snapshot = bytes / platform.gpus() / std::max(1e9, platform.node.pcie_bandwidth.si());
-  return (snapshot + std::max(0.0, persist - every * step_s)) / every;
+  const Store store = staging_store(platform);
+  const double bytes = data.samples * double(data.bytes_per_sample.count());
+  if (store.write <= 0) note(p, "staging", "the platform states no rate for writing staged data: only the ingest line counts");
+  if (store.capacity > 0 && bytes > store.capacity)
+    note(p, "staging",
+         fmt::format("the dataset ({}) does not fit {} ({})", to_text(scaled(Bytes(1), bytes)), store.name,
+                     to_text(scaled(Bytes(1), store.capacity))));
+  return bytes / (store.write > 0 ? std::min(line, store.write) : line);
+}
+
+Epoch epoch_of(const workload::Job& job, const topology::Platform& platform, Prediction& p) {
+  Epoch e;
+  e.steps = std::ceil(job.data->samples / double(job.batch.global));
+  const Breakdown& b = p.breakdown;
+  e.compute_s = e.steps * b.compute_s;
+  e.sync_s = e.steps * b.exposed_comm_s;
+  e.rest_s = e.steps * (b.bubble_s + b.data_wait_s + b.checkpoint_s + b.other_s);
+  e.later_s = e.compute_s + e.sync_s + e.rest_s;
+  e.staging_s = staging_time(job, platform, p);
+  if (job.data->staging == Staging::overlap) e.staging_hidden_s = std::min(e.staging_s, e.later_s);
+  e.s = e.staging_s - e.staging_hidden_s + e.compute_s + e.sync_s + e.rest_s;
+  e.per_week = e.s >= kWeek ? kWeek / e.s : 1 + (kWeek - e.s) / e.later_s;
+  return e;
+}
+
+double steps_of_run(const workload::Job& job, const Prediction& p) {
+  if (job.run.steps) return std::ceil(*job.run.steps);
+  if (job.run.tokens && p.tokens_per_s > 0) return std::ceil(*job.run.tokens / (p.tokens_per_s * p.step_s));
+  if (job.run.epochs && p.epoch) return std::ceil(*job.run.epochs * p.epoch->steps);
+  return 0;
+}
+
+// The dataset (where it lies there) and two checkpoints, for as long as the run takes.
+std::optional<Money> volume_cost(const workload::Job& job, const topology::Platform& platform, const Prediction& p) {
+  if (!platform.volume || !platform.volume->price_per_gb_month) return std::nullopt;
+  double bytes = 0;
+  const bool staged = job.data && job.data->source == DataSource::ingest && job.data->staging != Staging::none;
+  if (job.data && (staged || job.data->source == DataSource::volume))
+    bytes += job.data->samples * double(job.data->bytes_per_sample.count());
+  if (p.checkpoint && job.checkpoint->to == CheckpointTarget::volume) bytes += 2 * double(p.checkpoint->bytes.count());
+  if (bytes <= 0) return std::nullopt;
+  const Money& price = *platform.volume->price_per_gb_month;
+  return Money{price.amount * bytes * 1e-9 * p.run->total_s / kMonth, price.currency};
+}
+
+void add_failures(const topology::Platform& platform, Prediction& p, JobTime& t) {
+  const auto& r = platform.reliability;
+  if (!r.node_mtbf || r.node_mtbf->si() <= 0) return;
+  const double mtbf = r.node_mtbf->si() / std::max(1, platform.nodes);
+  const double interval = p.checkpoint ? std::min(p.checkpoint->interval_s, t.train_s) : t.train_s;
+  if (!r.restart) note(p, "reliability.restart", "the platform states no restart time: only lost work counts");
+  t.loss_each_s = 0.5 * interval + (r.restart ? r.restart->si() : 0) + (p.checkpoint ? p.checkpoint->read_s : 0);
+  const double training = t.steps * p.step_s;  // what was staged is not lost
+  t.failure_s = failure_loss_s(training, mtbf, t.loss_each_s);
+  t.failures = (training + t.failure_s) / mtbf;
+  if (!std::isfinite(t.failure_s)) note(p, "failures", "one costs more time than lies between two: the job does not end");
+  if (!p.checkpoint) return;
+  const double best = best_interval_s(mtbf, *p.checkpoint);
+  p.checkpoint->best_every_steps = std::max(1.0, std::round(best / std::max(1e-9, p.step_s - p.breakdown.checkpoint_s)));
 }
 
 }  // namespace
 
 void add_data_and_checkpoint(const workload::Job& job, const topology::Platform& platform, Prediction& p) {
-  const double step_s = step_without_stalls(p.breakdown);
-  if (job.data) {
-    const double bytes = double(job.data->bytes_per_sample.count()) * double(job.batch.global);
-    const double rate = read_rate(*job.data, platform);
-    if (rate > 0) p.breakdown.data_wait_s = std::max(0.0, bytes / rate - step_s);
-    else p.assumed.emplace_back("data", "the platform states no read rate for the data's source: reading is taken as free");
-  }
-  if (job.checkpoint && job.checkpoint->every_steps > 0) p.breakdown.checkpoint_s = checkpoint_stall(job, platform, step_s, p.assumed);
+  if (job.data) add_data_wait(job, platform, p);
+  if (!job.checkpoint || job.checkpoint->every_steps <= 0) return;
+  p.checkpoint = checkpointing_of(job, platform, step_without_stalls(p.breakdown) + p.breakdown.data_wait_s);
+  if (p.checkpoint)
+    p.breakdown.checkpoint_s = p.checkpoint->stall_s / double(job.checkpoint->every_steps);
+  else
+    note(p, "checkpoint", "no write rate is stated for its target: its cost is left out");
 }
 
 void add_epoch_and_cost(const workload::Job& job, const topology::Platform& platform, Prediction& p) {
@@ -76,45 +235,23 @@ void add_epoch_and_cost(const workload::Job& job, const topology::Platform& plat
     const double units = platform.price->per_gpu ? platform.gpus() : platform.nodes;
     p.hour = Money{platform.price->amount.amount * units, platform.price->amount.currency};
   }
-  double staging = 0;
-  bool before = false;
-  if (job.data && job.data->samples > 0) {
-    Epoch e;
-    e.steps = std::ceil(job.data->samples / double(job.batch.global));
-    const double train = e.steps * p.step_s;
-    const double bytes = job.data->samples * double(job.data->bytes_per_sample.count());
-    const double in = ingest_rate(platform), out = staged_write_rate(platform);
-    if (job.data->source == DataSource::ingest && job.data->staging != Staging::none && in > 0) {
-      staging = bytes / (out > 0 ? std::min(in, out) : in);
-      before = job.data->staging == Staging::before;
-    }
-    e.staging_s = staging;
-    e.s = before ? staging + train : std::max(staging, train);
-    e.compute_s = e.steps * p.breakdown.compute_s;
-    e.sync_s = e.steps * p.breakdown.exposed_comm_s;
-    e.rest_s = e.s - e.compute_s - e.sync_s - (before ? staging : 0);
-    e.per_week = 7 * 86400.0 / e.s;
-    p.epoch = e;
-  }
-  double steps = 0;
-  if (job.run.steps) steps = *job.run.steps;
-  else if (job.run.tokens && p.tokens_per_s > 0) steps = std::ceil(*job.run.tokens / (p.tokens_per_s * p.step_s));
-  else if (job.run.epochs && p.epoch) steps = *job.run.epochs * p.epoch->steps;
+  if (job.data && job.data->samples > 0) p.epoch = epoch_of(job, platform, p);
+  const double steps = steps_of_run(job, p);
   if (steps <= 0) return;
   JobTime t;
   t.steps = steps;
-  const double train = steps * p.step_s;
-  const double first_epoch = p.epoch ? std::min(steps, p.epoch->steps) * p.step_s : 0;
-  t.train_s = before ? staging + train : std::max(staging, first_epoch) + train - first_epoch;
-  const auto& r = platform.reliability;
-  if (r.node_mtbf && r.node_mtbf->si() > 0) {
-    const double failures = t.train_s * platform.nodes / r.node_mtbf->si();
-    const double interval = job.checkpoint && job.checkpoint->every_steps > 0 ? double(job.checkpoint->every_steps) * p.step_s : train;
-    t.failure_s = failures * (0.5 * std::min(interval, train) + (r.restart ? r.restart->si() : 0));
+  t.train_s = steps * p.step_s;
+  if (p.epoch) {  // staging beside training is hidden behind the first epoch, or what there is of it
+    const bool overlap = job.data->staging == Staging::overlap;
+    const double beside = overlap ? std::min(p.epoch->staging_s, std::min(steps, p.epoch->steps) * p.step_s) : 0;
+    t.train_s += p.epoch->staging_s - beside;
   }
+  add_failures(platform, p, t);
   t.total_s = t.train_s + t.failure_s;
   p.run = t;
+  if (!std::isfinite(t.total_s)) return;
   if (p.hour) p.cost = Money{p.hour->amount * t.total_s / 3600, p.hour->currency};
+  p.storage_cost = volume_cost(job, platform, p);
 }
 
 }  // namespace trunkline::predict

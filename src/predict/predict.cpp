@@ -150,8 +150,8 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
     const bool seen = constants.seen(job.framework, platform.node.gpu.generation);
     p.interval = {p.step_s * (seen ? constants.low : constants.low_unseen), p.step_s * (seen ? constants.high : constants.high_unseen)};
   }
-  p.assumed = job.assumed;
-  p.assumed.insert(p.assumed.end(), platform.assumed.begin(), platform.assumed.end());
+  p.assumed.insert(p.assumed.begin(), platform.assumed.begin(), platform.assumed.end());
+  p.assumed.insert(p.assumed.begin(), job.assumed.begin(), job.assumed.end());
   p.job = std::move(job);
   return p;
 }

@@ -35,18 +35,32 @@ struct Scaling {
   double efficiency = 1;   // throughput(n) / (n · throughput(baseline) / baseline_gpus)
 };
 
+// s = staging_s − staging_hidden_s + compute_s + sync_s + rest_s.
 struct Epoch {
-  double s = 0;            // one epoch, staging included when it comes first or cannot keep up
-  double staging_s = 0;    // bringing the dataset here
+  double s = 0;                 // the first epoch, staging included when it comes first or cannot keep up
+  double staging_s = 0;         // bringing the dataset here, once
+  double staging_hidden_s = 0;  // of it beside training
   double compute_s = 0, sync_s = 0, rest_s = 0;
+  double later_s = 0;           // an epoch that finds the dataset here
   double steps = 0;
-  double per_week = 0;
+  double per_week = 0;          // in a first week, staging included
+};
+
+// One checkpoint; `interval_s` is the time between two.
+struct Checkpointing {
+  Bytes bytes;
+  double write_s = 0, snapshot_s = 0, read_s = 0;
+  double stall_s = 0, least_stall_s = 0;  // what training waits, and what it would wait at any longer interval
+  double interval_s = 0;
+  double best_every_steps = 0;            // suggestion; 0 where the platform states no failures
 };
 
 struct JobTime {
   double steps = 0;
   double train_s = 0;        // steps × step time + staging
   double failure_s = 0;      // expected loss to failures and restarts
+  double failures = 0;       // expected number of them
+  double loss_each_s = 0;    // half an interval, restart, reading the checkpoint back
   double total_s = 0;
 };
 
@@ -77,8 +91,10 @@ struct Prediction {
   Memory memory;
   Scaling scaling;
   std::optional<Epoch> epoch;
+  std::optional<Checkpointing> checkpoint;
   std::optional<JobTime> run;
-  std::optional<Money> cost;         // of the run
+  std::optional<Money> cost;         // of the run: the platform for its whole time
+  std::optional<Money> storage_cost; // of what lies on the volume meanwhile, where that has a price
   std::optional<Money> hour;         // of one hour of the whole platform
   Bottleneck bottleneck;
   Interval interval;

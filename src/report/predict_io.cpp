@@ -76,13 +76,32 @@ Json memory_json(const predict::Memory& m) {
 
 Json epoch_json(const std::optional<predict::Epoch>& e) {
   if (!e) return nullptr;
-  return {{"s", e->s},           {"staging_s", e->staging_s}, {"compute_s", e->compute_s}, {"sync_s", e->sync_s},
-          {"rest_s", e->rest_s}, {"steps", e->steps},         {"per_week", e->per_week}};
+  return {{"s", e->s},
+          {"staging_s", e->staging_s},
+          {"staging_hidden_s", e->staging_hidden_s},
+          {"compute_s", e->compute_s},
+          {"sync_s", e->sync_s},
+          {"rest_s", e->rest_s},
+          {"later_s", e->later_s},
+          {"steps", e->steps},
+          {"per_week", e->per_week}};
 }
 
 Json run_json(const std::optional<predict::JobTime>& t) {
   if (!t) return nullptr;
-  return {{"steps", t->steps}, {"train_s", t->train_s}, {"failure_s", t->failure_s}, {"total_s", t->total_s}};
+  return {{"steps", t->steps},       {"train_s", t->train_s},         {"failure_s", t->failure_s},
+          {"failures", t->failures}, {"loss_each_s", t->loss_each_s}, {"total_s", t->total_s}};
+}
+
+Json checkpoint_json(const std::optional<predict::Checkpointing>& c) {
+  if (!c) return nullptr;
+  return {{"bytes", c->bytes.count()},
+          {"write_s", c->write_s},
+          {"snapshot_s", c->snapshot_s},
+          {"stall_s", c->stall_s},
+          {"read_s", c->read_s},
+          {"interval_s", c->interval_s},
+          {"best_every_steps", c->best_every_steps > 0 ? Json(c->best_every_steps) : Json(nullptr)}};
 }
 
 Json bottleneck_json(const predict::Bottleneck& b) {
@@ -110,8 +129,10 @@ Json prediction_json(const Prediction& p) {
   out["memory"] = memory_json(p.memory);
   out["scaling"] = {{"baseline_gpus", p.scaling.baseline_gpus}, {"speedup", p.scaling.speedup}, {"efficiency", p.scaling.efficiency}};
   out["epoch"] = epoch_json(p.epoch);
+  out["checkpoint"] = checkpoint_json(p.checkpoint);
   out["run"] = run_json(p.run);
   out["cost"] = money_json(p.cost);
+  out["storage_cost"] = money_json(p.storage_cost);
   out["cost_per_hour"] = money_json(p.hour);
   out["bottleneck"] = bottleneck_json(p.bottleneck);
   out["interval"] = {{"low_s", p.interval.low_s}, {"high_s", p.interval.high_s}};

@@ -17,7 +17,8 @@ using workload::Tower;
 
 namespace {
 
-constexpr const char* kBuiltinModels[] = {"clip-vit-b-32", "clip-vit-b-16", "clip-vit-l-14", "clip-vit-h-14", "clip-vit-g-14", "clip-vit-bigg-14"};
+constexpr const char* kBuiltinModels[] = {"clip-vit-b-32", "clip-vit-b-16", "clip-vit-l-14",
+                                          "clip-vit-h-14", "clip-vit-g-14", "clip-vit-bigg-14"};
 
 struct Host {
   std::string_view gpu, memory;  // what gpu_type must begin with and mention
@@ -139,7 +140,8 @@ class RowReader {
     const int gpus = int(number("gpus")), per_node = int(number("gpus_per_node"));
     if (gpus <= 0) return skip("number of GPUs not stated");
     for (const Host& host : kHosts) {
-      if (!gpu.starts_with(host.gpu) || gpu.find(host.memory) == std::string::npos || (host.per_node > 0 && host.per_node != per_node)) continue;
+      if (!gpu.starts_with(host.gpu) || gpu.find(host.memory) == std::string::npos || (host.per_node > 0 && host.per_node != per_node))
+        continue;
       const auto type = topology::node_type(host.node);
       if (!type) return skip(type.error().message);
       platform.node = *type;
@@ -209,7 +211,8 @@ class RowReader {
     }
     const auto parts = workload::memory_of(job, workload::memory_rules(job));
     if (parts.total() - parts.fragmentation > platform.node.gpu.memory) job.recompute = workload::Recompute::full;
-    assume("recompute", workload::name_of(job.recompute) + (job.recompute == workload::Recompute::full ? " (does not fit without)" : " (fits)"));
+    assume("recompute",
+           workload::name_of(job.recompute) + (job.recompute == workload::Recompute::full ? " (does not fit without)" : " (fits)"));
   }
 
   const io::CsvTable& table_;

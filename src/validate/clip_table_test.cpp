@@ -32,15 +32,16 @@ void show(const std::vector<ClipRow>& rows) {
       std::cout << fmt::format("{:8} {:20} {}\n", r.id, r.table, r.skipped_reason);
       continue;
     }
-    std::cout << fmt::format("{:8} {:20} {:18} {:4} GPUs {:4} each {:5} measured {:7.3f} s predicted {:7.3f} {:+6.1f} %\n", r.id, r.table, r.model,
-                             r.gpus, r.job->batch.micro, workload::name_of(r.job->recompute), r.measured_s, r.predicted_s, 100 * r.error);
+    std::cout << fmt::format("{:8} {:20} {:18} {:4} GPUs {:4} each {:5} measured {:7.3f} s predicted {:7.3f} {:+6.1f} %\n", r.id, r.table,
+                             r.model, r.gpus, r.job->batch.micro, workload::name_of(r.job->recompute), r.measured_s, r.predicted_s,
+                             100 * r.error);
   }
   const ClipSummary summary = summary_of(rows);
   auto groups = summary.tables;
   groups.push_back(summary.overall);
   for (const auto& g : groups) {
-    std::cout << fmt::format("{:22} rows {} predicted {} median {:.1f} % mean {:.1f} % signed {:+.1f} % covered {:.0f} %\n", g.table, g.rows,
-                             g.predicted, 100 * g.median_abs, 100 * g.mean_abs, 100 * g.mean_signed, 100 * g.covered);
+    std::cout << fmt::format("{:22} rows {} predicted {} median {:.1f} % mean {:.1f} % signed {:+.1f} % covered {:.0f} %\n", g.table,
+                             g.rows, g.predicted, 100 * g.median_abs, 100 * g.mean_abs, 100 * g.mean_signed, 100 * g.covered);
   }
 }
 
@@ -97,11 +98,26 @@ TEST(ClipTable, StepsMeasuredOnAnH200AreMetWithoutAFittedConstant) {
 
 // One row with a ViT-B/32 on 8 GPUs, some cells replaced.
 ClipRow row_with(const std::vector<std::pair<std::string, std::string>>& cells) {
-  std::vector<std::pair<std::string, std::string>> row = {
-      {"row_id", "x"},       {"table_id", "t"},      {"image_size", "224"}, {"image_width", "768"},     {"image_layers", "12"},
-      {"patch", "32"},       {"text_width", "512"},  {"text_layers", "12"}, {"text_heads", "8"},        {"context_length", "77"},
-      {"vocab", "49408"},    {"gpus", "8"},          {"gpu_type", "A100"},  {"gpus_per_node", ""},      {"network", ""},
-      {"batch_per_gpu", "256"}, {"global_batch", "2048"}, {"precision", ""}, {"grad_checkpointing", ""}, {"samples_s", "1000"}};
+  std::vector<std::pair<std::string, std::string>> row = {{"row_id", "x"},
+                                                          {"table_id", "t"},
+                                                          {"image_size", "224"},
+                                                          {"image_width", "768"},
+                                                          {"image_layers", "12"},
+                                                          {"patch", "32"},
+                                                          {"text_width", "512"},
+                                                          {"text_layers", "12"},
+                                                          {"text_heads", "8"},
+                                                          {"context_length", "77"},
+                                                          {"vocab", "49408"},
+                                                          {"gpus", "8"},
+                                                          {"gpu_type", "A100"},
+                                                          {"gpus_per_node", ""},
+                                                          {"network", ""},
+                                                          {"batch_per_gpu", "256"},
+                                                          {"global_batch", "2048"},
+                                                          {"precision", ""},
+                                                          {"grad_checkpointing", ""},
+                                                          {"samples_s", "1000"}};
   std::string head, line;
   for (auto& [column, cell] : row) {
     for (const auto& [name, value] : cells) {

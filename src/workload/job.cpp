@@ -191,6 +191,8 @@ void read_data(const io::Value& value, Job& job, Notes& notes) {
   data.source = choice_or(block, "source", DataSource::ingest, words::source_from, notes, "data.source");
   data.staging = choice_or(block, "staging", data.source == DataSource::ingest ? Staging::before : Staging::none, words::staging_from,
                            notes, "data.staging");
+  data.packed = io::get_bool(block, "packed").value_or(true);
+  if (!states(block, "packed")) notes.add("data.packed", "true: shards of 256 MiB, read in order (not stated)");
   job.data = data;
 }
 

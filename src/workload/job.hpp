@@ -79,6 +79,7 @@ struct Data {
   Bytes bytes_per_sample;
   DataSource source = DataSource::ingest;
   Staging staging = Staging::before;
+  bool packed = true;  // many samples a file, read in order (WebDataset, TFRecord, MDS); else each sample is a file
 };
 
 enum class CheckpointTarget { volume, local };

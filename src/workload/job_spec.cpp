@@ -105,7 +105,8 @@ const ObjectSpec& data_spec() {
       {{.name = "samples", .type = FieldType::number, .doc = "samples in the dataset", .required = true, .min = 1, .max = 1e15},
        {.name = "bytes_per_sample", .type = FieldType::bytes, .doc = "mean size of a stored sample", .required = true},
        choice("source", "where it lies: behind the ingest line, on the storage volume, on local disks", words::sources()),
-       choice("staging", "copied to local disk before training, while training, or never", words::stagings())}};
+       choice("staging", "copied to the platform's own storage before training, while training, or never", words::stagings()),
+       yes_no("packed", "many samples a file, read in order; absent = true, shards of 256 MiB")}};
   return spec;
 }
 

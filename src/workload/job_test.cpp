@@ -28,7 +28,7 @@ const std::string kFull = R"(model: llama-2-70b
 training: {kind: full, precision: {compute: bf16, parameters: bf16, optimizer: fp32}, optimizer: adamw, framework: megatron, recompute: selective, compile: false, flash_attention: true}
 batch: {global: 1024, micro: 1, sequence: 4096}
 parallelism: {tp: 8, pp: 4, vpp: 1, dp: auto, cp: 1, ep: 1, sharding: zero1, sequence_parallel: true}
-data: {samples: 100e6, bytes_per_sample: 28.5 KB, source: ingest, staging: before}
+data: {samples: 100e6, bytes_per_sample: 28.5 KB, source: ingest, staging: before, packed: true}
 checkpoint: {every: 1000 steps, to: volume, mode: async}
 run: {epochs: 1}
 )";

@@ -287,6 +287,19 @@ MemoryParts stage_memory(const std::array<TowerState, 8>& towers, std::size_t co
 
 }  // namespace
 
+double checkpoint_bytes(const Job& job) {
+  const MemoryRules r = memory_rules(job);
+  double trained = job.model.parameters();
+  if (job.kind != TrainingKind::full) {
+    trained = 0;
+    for (const Tower& t : job.model.towers) {
+      const int with_experts = moe_layers(t);
+      trained += adapter_parameters(t, job, t.layers - with_experts, with_experts);
+    }
+  }
+  return trained * (r.weight + r.master + r.moment * moments(job.optimizer));
+}
+
 MemoryParts memory_of(const Job& job, const MemoryRules& rules) {
   std::array<TowerState, 8> towers;
   const std::size_t count = std::min(towers.size(), job.model.towers.size());

@@ -96,6 +96,11 @@ MemoryParts memory_of(const Job& job, const MemoryRules& rules);
 // The least recomputation with which the job needs at most `capacity`; nullopt when even full recomputation does not fit.
 std::optional<Recompute> least_recompute_that_fits(Job job, const MemoryRules& rules, Bytes capacity);
 
+// What a checkpoint holds so that training can go on from it: of every trained parameter the weight as it is kept, the master weight
+// where there is one, and the optimizer's states; 14 bytes a parameter with bf16 weights and AdamW, 12 with fp32 ones. Adapters only, for
+// LoRA (the frozen weights are at hand). Ignores: the loader's state, random states, padding.
+double checkpoint_bytes(const Job& job);
+
 struct Suggestion {
   std::string change;  // in words: "recompute: full"
   Job job;             // the job with the change
