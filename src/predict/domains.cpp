@@ -31,8 +31,11 @@ timeline::Domains domains_of(const workload::Parallelism& p, const PlatformModel
   d.tensor = domain(1, p.tp);
   d.context = domain(p.tp, p.cp);
   d.data = domain(p.tp, replicas);
-  d.expert = domain(p.tp, std::max(1, p.ep));
-  d.expert_data = domain(p.tp * std::max(1, p.ep), std::max(1, replicas / std::max(1, p.ep)));
+  // Experts have their own tensor parallelism: tp·cp·dp ranks of a stage = etp · ep · ranks that hold the same experts.
+  const int etp = p.etp > 0 ? p.etp : p.tp, ep = std::max(1, p.ep);
+  d.expert_tensor = domain(1, etp);
+  d.expert = domain(etp, ep);
+  d.expert_data = domain(etp * ep, std::max(1, p.tp * replicas / (etp * ep)));
   const int group = p.shard_group > 0 ? p.shard_group : std::max(1, per_node / p.tp);
   const bool grouped = p.sharding == workload::Sharding::hsdp || (p.sharding != workload::Sharding::none && p.shard_group > 0);
   const int shard = grouped ? std::min(group, replicas) : replicas;

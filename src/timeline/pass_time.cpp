@@ -57,6 +57,7 @@ const collectives::Domain& Pricer::domain(workload::Group group) const {
     case workload::Group::tensor: return domains_.tensor;
     case workload::Group::context: return domains_.context;
     case workload::Group::expert: return domains_.expert;
+    case workload::Group::expert_tensor: return domains_.expert_tensor;
     case workload::Group::data: return domains_.data;
     case workload::Group::pipeline: return domains_.pipeline;
   }

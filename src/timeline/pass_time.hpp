@@ -10,7 +10,7 @@ namespace trunkline::timeline {
 
 // The groups of ranks that a job's communication runs in, as one GPU sees them.
 struct Domains {
-  collectives::Domain tensor, context, expert, data, expert_data, shard, replica, pipeline;
+  collectives::Domain tensor, context, expert, expert_tensor, data, expert_data, shard, replica, pipeline;
 };
 
 struct PassTime {

@@ -8,13 +8,10 @@ using catalog::Precision;
 
 namespace {
 
-constexpr double kElement = 2;       // activations are 16-bit in every mixed-precision scheme modelled here
 constexpr double kFp32Passes = 4;    // an unfused norm runs as about this many times the traffic of a fused one
 
 // NVFP4 recipes keep about this share of the linear layers in bf16 (the last blocks; arXiv 2509.25149).
 constexpr double kFp4Wide = 0.15;
-
-bool is_narrow(Precision p) { return p == Precision::fp8 || p == Precision::fp4; }
 
 }  // namespace
 
@@ -27,6 +24,7 @@ LayerBuilder::LayerBuilder(const Tower& tower, const Job& job, const Behaviour& 
   frozen_ = job.kind != TrainingKind::full;
   linear_ = job.precision.compute;
   dropout_ = b_.dropout && t_.norm == Norm::layer;  // GPT's recipes drop out, Llama's do not
+  expert_tp_ = job.parallelism.etp > 0 ? job.parallelism.etp : tp_;
 }
 
 // Tensor-parallel ranks hold the same activations between layers, or a slice each: either way each sends one slice.
@@ -54,7 +52,7 @@ void LayerBuilder::add_exchange(Pass& pass, const char* name, Exchange exchange,
 }
 
 // One linear layer: forward y = x·W, then in backward dx = dy·Wᵀ and dW = xᵀ·dy.
-void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, double k, double n, double batch, bool trained) const {
+void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, double k, double n, double batch, bool trained, bool bias) const {
   Op op;
   op.kind = Op::Kind::gemm;
   op.name = name;
@@ -70,8 +68,9 @@ void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, doub
   if (trained) {
     op.m = k, op.k = m, op.n = n;
     op.output_bytes = b_.fused_weight_gradient ? 4 : kElement;
+    op.weight_gradient = true;
     layer.backward.ops.push_back(op);
-    if (t_.biases && batch == 1) add_memory(layer.backward, "bias gradient", m * n * kElement);
+    if (bias) add_memory(layer.backward, "bias gradient", m * n * kElement);
     if (!b_.fused_weight_gradient) add_memory(layer.backward, "accumulate gradient", weights * (kElement + 2 * b_.accumulate_bytes));
   }
   if (b_.autocast_weights) add_memory(layer.forward, "cast weights", weights * (4 + kElement));
@@ -85,9 +84,9 @@ void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, doub
   }
 }
 
-void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double k, double n, Block block, double batch) const {
-  add_linear(layer, name, m, k, n, batch, !frozen_);
-  layer.parameters += batch * k * n;
+void LayerBuilder::add_gemm(LayerWork& layer, const char* name, double m, double k, double n, Block block, double batch, bool bias) const {
+  add_linear(layer, name, m, k, n, batch, !frozen_, bias);
+  layer.parameters += batch * k * n + (bias ? n : 0);
   const bool adapted = block == Block::attention || (block == Block::feed_forward && job_.lora.all_linear);
   if (frozen_ && adapted && batch == 1) add_adapter(layer, m, k, n);
 }
@@ -97,8 +96,8 @@ void LayerBuilder::add_adapter(LayerWork& layer, double m, double k, double n) c
   LayerBuilder wide(*this);
   wide.linear_ = is_narrow(linear_) ? Precision::bf16 : linear_;
   const double rank = job_.lora.rank;
-  wide.add_linear(layer, "adapter down", m, k, rank, 1, true);
-  wide.add_linear(layer, "adapter up", m, rank, n, 1, true);
+  wide.add_linear(layer, "adapter down", m, k, rank, 1, true, false);
+  wide.add_linear(layer, "adapter up", m, rank, n, 1, true, false);
   add_memory(layer.forward, "add adapter", 3 * m * n * kElement);
   add_memory(layer.backward, "add adapter gradient", 3 * m * k * kElement);
   layer.adapter_parameters += rank * (k + n);
@@ -106,9 +105,9 @@ void LayerBuilder::add_adapter(LayerWork& layer, double m, double k, double n) c
 
 void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const {
   const double tensor = tokens * width * kElement;
+  layer.parameters += width * (t_.norm == Norm::layer && t_.norm_bias ? 2 : 1);
   if (b_.autocast_kernels && t_.norm == Norm::layer) {
     add_autocast_norm(layer, tensor);
-    layer.parameters += 2 * width;
     return;
   }
   const double factor = b_.fused_norm ? 1 : kFp32Passes;
@@ -116,7 +115,14 @@ void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const
   const bool plain = b_.fused_norm && !b_.tuned_norm;
   add_memory(layer.forward, "norm", 2 * tensor * factor, launches, plain ? Traffic::norm_forward : Traffic::elementwise);
   add_memory(layer.backward, "norm backward", 3 * tensor * factor, b_.fused_norm ? 2 : 8, plain ? Traffic::norm_backward : Traffic::elementwise);
-  layer.parameters += width * (t_.norm == Norm::layer ? 2 : 1);
+}
+
+// Queries and keys head by head: one scale a position in the head, shared by all heads.
+void LayerBuilder::add_head_norms(LayerWork& layer) const {
+  const double before = layer.parameters;
+  add_norm(layer, tokens_, t_.heads / tp_ * t_.head_dim);
+  add_norm(layer, tokens_, local_kv_heads() * t_.head_dim);
+  layer.parameters = before + 2.0 * t_.head_dim;
 }
 
 // PyTorch's layer norm under autocast: to fp32, its kernel, back to 16 bits (in tensors of 16 bits; a cast moves three).
@@ -142,6 +148,8 @@ void LayerBuilder::add_residual(LayerWork& layer, double tokens) const {
     add_memory(layer.backward, "residual backward", tensor * (dropout ? 5.5 : 3), dropout ? 2 : 1);
   }
 }
+
+double LayerBuilder::local_kv_heads() const { return std::max(1.0, t_.kv_heads / tp_); }
 
 void LayerBuilder::add_rotary(LayerWork& layer) const {
   if (t_.positions != Positions::rotary) return;
@@ -229,11 +237,13 @@ void LayerBuilder::add_latent_projections(LayerWork& layer) const {
   const double q_width = heads * (l.nope_dim + l.rope_dim);
   if (l.q_rank > 0) {
     add_gemm(layer, "query down", tokens_, h, l.q_rank, Block::attention);
+    add_norm(layer, tokens_, l.q_rank);
     add_gemm(layer, "query up", tokens_, l.q_rank, q_width, Block::attention);
   } else {
     add_gemm(layer, "query", tokens_, h, q_width, Block::attention);
   }
   add_gemm(layer, "key-value down", tokens_, h, l.kv_rank + l.rope_dim, Block::attention);
+  add_norm(layer, tokens_, l.kv_rank);
   add_gemm(layer, "key-value up", tokens_, l.kv_rank, heads * (l.nope_dim + l.value_dim), Block::attention);
 }
 
@@ -244,14 +254,16 @@ void LayerBuilder::add_projections(LayerWork& layer) const {
     return;
   }
   const double q = t_.heads * double(t_.head_dim) / tp_;
-  const double kv = std::max(1.0, t_.kv_heads / tp_) * t_.head_dim;
+  const double kv = local_kv_heads() * t_.head_dim;
+  const bool bias = t_.biases || t_.qkv_bias;
   if (b_.query_key_value_gemms == 1) {
-    add_gemm(layer, "query, key, value", tokens_, h, q + 2 * kv, Block::attention);
+    add_gemm(layer, "query, key, value", tokens_, h, q + 2 * kv, Block::attention, 1, bias);
   } else {
-    add_gemm(layer, "query", tokens_, h, q, Block::attention);
-    add_gemm(layer, "key", tokens_, h, kv, Block::attention);
-    add_gemm(layer, "value", tokens_, h, kv, Block::attention);
+    add_gemm(layer, "query", tokens_, h, q, Block::attention, 1, bias);
+    add_gemm(layer, "key", tokens_, h, kv, Block::attention, 1, bias);
+    add_gemm(layer, "value", tokens_, h, kv, Block::attention, 1, bias);
   }
+  if (t_.qk_norm) add_head_norms(layer);
 }
 
 void LayerBuilder::add_activation(LayerWork& layer, double tokens, double ffn) const {
@@ -265,37 +277,63 @@ void LayerBuilder::add_activation(LayerWork& layer, double tokens, double ffn) c
   }
 }
 
-void LayerBuilder::add_feed_forward(LayerWork& layer, double tokens, double ffn, double batch) const {
+void LayerBuilder::add_feed_forward(LayerWork& layer, double tokens, double ffn, double batch, bool biases) const {
   const double h = double(t_.hidden);
-  add_gemm(layer, "up", tokens, h, ffn * (t_.gated ? 2 : 1), Block::feed_forward, batch);
+  add_gemm(layer, "up", tokens, h, ffn * (t_.gated ? 2 : 1), Block::feed_forward, batch, biases);
   add_activation(layer, tokens * batch, ffn);
-  add_gemm(layer, "down", tokens, ffn, h, Block::feed_forward, batch);
+  add_gemm(layer, "down", tokens, ffn, h, Block::feed_forward, batch, biases);
 }
 
-// Routed experts: tokens go to the ranks that hold their experts and come back; each local expert runs its own GEMM.
+// Between the ranks and their experts, one way: each rank's copies of its tokens to the ranks that hold their experts, there to
+// all ranks that share an expert. The way back mirrors it, and backward mirrors both.
+void LayerBuilder::add_expert_exchange(LayerWork& layer, double copies, bool there) const {
+  const double size = copies * double(t_.hidden) * kElement, gathered = size * expert_tp_;
+  const auto all_to_all = [&](Pass& pass) {
+    if (ep_ > 1) add_exchange(pass, there ? "dispatch" : "combine", Exchange::all_to_all, Group::expert, size, 0);
+  };
+  const auto among_sharers = [&](Pass& pass, Exchange exchange, const char* name) {
+    if (expert_tp_ > 1) add_exchange(pass, name, exchange, Group::expert_tensor, gathered, 0);
+  };
+  all_to_all(layer.forward);
+  all_to_all(layer.backward);
+  if (there) {
+    among_sharers(layer.forward, Exchange::all_gather, "gather tokens of experts");
+    among_sharers(layer.backward, Exchange::reduce_scatter, "scatter gradients of experts");
+    among_sharers(layer.backward, Exchange::all_gather, "gather tokens of experts again");
+  } else {
+    among_sharers(layer.forward, Exchange::reduce_scatter, "scatter output of experts");
+    among_sharers(layer.backward, Exchange::all_gather, "gather gradients of experts");
+  }
+}
+
+// Routed experts with an even load. Two ways to spread them: like any block, every expert split over the tensor-parallel ranks,
+// which all see all tokens; or whole experts (or 1/etp of each) on each rank, to which every rank sends copies of its slice of
+// the tokens.
 void LayerBuilder::add_experts(LayerWork& layer) const {
   const Experts& e = t_.experts;
   const double h = double(t_.hidden);
-  const double expert_tp = job_.parallelism.ep > 1 ? 1 : tp_;  // with expert parallelism the experts are kept whole
-  const double tokens = tokens_ / (expert_tp > 1 ? 1 : tp_);
-  const double copies = tokens * e.per_token;
-  add_gemm(layer, "router", tokens, h, e.count, Block::other);
-  add_memory(layer.forward, "permute", 2 * copies * h * kElement, 4);
-  add_memory(layer.backward, "permute backward", 2 * copies * h * kElement, 4);
-  if (ep_ > 1) {
-    const double size = copies * h * kElement;
-    for (const char* name : {"dispatch", "combine"}) {
-      add_exchange(layer.forward, name, Exchange::all_to_all, Group::expert, size, 0);
-      add_exchange(layer.backward, name, Exchange::all_to_all, Group::expert, size, 0);
-    }
-  }
-  const double local = e.count / ep_;
-  const double before = layer.parameters;
-  add_feed_forward(layer, copies / local, double(e.ffn) / expert_tp, local);
+  const bool like_any_block = ep_ == 1 && expert_tp_ == tp_;
+  const double copies = tokens_ / tp_ * e.per_token;              // of this rank's slice
+  const double moved = like_any_block ? copies * tp_ : copies;    // that this rank sorts by expert
+  if (like_any_block || e.shared > 0) open_tensor_block(layer);
+  add_gemm(layer, "router", norm_tokens_, h, e.count, Block::other, 1, e.router_bias);
+  add_memory(layer.forward, "permute", 2 * moved * h * kElement, 4);
+  add_memory(layer.backward, "permute backward", 2 * moved * h * kElement, 4);
+  if (!like_any_block) add_expert_exchange(layer, copies, true);
+  const double local = e.count / ep_, before = layer.parameters;
+  add_feed_forward(layer, copies * expert_tp_ / local, double(e.ffn) / expert_tp_, local, false);
   layer.expert_parameters += layer.parameters - before;
-  add_memory(layer.forward, "combine", 2 * copies * h * kElement, 2);
-  add_memory(layer.backward, "combine backward", 2 * copies * h * kElement, 2);
-  if (e.shared > 0) add_feed_forward(layer, tokens_, double(e.ffn) * e.shared / tp_, 1);
+  if (!like_any_block) add_expert_exchange(layer, copies, false);
+  add_memory(layer.forward, "combine", 2 * moved * h * kElement, 2);
+  add_memory(layer.backward, "combine backward", 2 * moved * h * kElement, 2);
+  if (e.shared > 0) add_feed_forward(layer, tokens_, double(e.ffn) * e.shared / tp_, 1, false);
+  if (e.shared_gate) add_gemm(layer, "gate of shared experts", norm_tokens_, h, 1, Block::other);
+  if (like_any_block || e.shared > 0) close_tensor_block(layer);
+  if (!like_any_block && tp_ > 1 && !b_.sequence_parallel) {  // ranks that keep all tokens fetch the others' slices
+    const double size = tokens_ * h * kElement;
+    add_exchange(layer.forward, "gather slices", Exchange::all_gather, Group::tensor, size, 0);
+    add_exchange(layer.backward, "gather slices", Exchange::all_gather, Group::tensor, size, 0);
+  }
 }
 
 void LayerBuilder::add_selective_recompute(LayerWork& layer) const {
@@ -332,63 +370,22 @@ LayerWork LayerBuilder::layer(bool with_experts) const {
   add_rotary(layer);
   add_attention(layer);
   const double value_width = t_.latent.kv_rank > 0 ? t_.heads * double(t_.latent.value_dim) : t_.heads * double(t_.head_dim);
-  add_gemm(layer, "attention output", tokens_, value_width / tp_, h, Block::attention);
+  add_gemm(layer, "attention output", tokens_, value_width / tp_, h, Block::attention, 1, t_.biases || t_.out_bias);
   close_tensor_block(layer);
+  if (t_.norms == 4) add_norm(layer, norm_tokens_, h);
   add_residual(layer, norm_tokens_);
-  add_norm(layer, norm_tokens_, h);
+  if (t_.norms >= 2) add_norm(layer, norm_tokens_, h);
   if (with_experts) {
     add_experts(layer);
   } else {
     open_tensor_block(layer);
-    add_feed_forward(layer, tokens_, double(t_.ffn) / tp_, 1);
+    add_feed_forward(layer, tokens_, double(t_.ffn) / tp_, 1, t_.biases);
     close_tensor_block(layer);
   }
+  if (t_.norms == 4) add_norm(layer, norm_tokens_, h);
   add_residual(layer, norm_tokens_);
   finish(layer);
   return layer;
-}
-
-void LayerBuilder::before(TowerWork& work) const {
-  const double h = double(t_.hidden);
-  LayerWork part;
-  if (t_.image > 0) {
-    add_gemm(part, "patches", tokens_, double(t_.patch) * t_.patch * t_.channels, h, Block::other);
-  } else if (t_.vocab > 0) {
-    const double tensor = tokens_ * h * kElement;
-    add_memory(part.forward, "embedding", 2 * tensor, 2);
-    add_memory(part.backward, "embedding backward", 3 * tensor, 2);
-    part.parameters += double(t_.vocab) * h / tp_;
-    if (tp_ > 1) add_exchange(part.forward, "sum embeddings", b_.sequence_parallel ? Exchange::reduce_scatter : Exchange::all_reduce, Group::tensor, tensor, 0);
-  }
-  if (t_.positions == Positions::learned) part.parameters += double(t_.max_positions) * h;
-  work.before_forward = std::move(part.forward);
-  work.before_backward = std::move(part.backward);
-  work.before_parameters = part.parameters;
-}
-
-void LayerBuilder::after(TowerWork& work) const {
-  const double h = double(t_.hidden);
-  LayerWork part;
-  add_norm(part, norm_tokens_, h);
-  if (t_.vocab > 0 && t_.head) {
-    const double vocab = double(t_.vocab) / tp_, before = part.parameters;
-    open_tensor_block(part);
-    LayerBuilder wide(*this);  // the output layer stays in 16 bits
-    wide.linear_ = is_narrow(linear_) ? Precision::bf16 : linear_;
-    wide.add_gemm(part, "output layer", tokens_, h, vocab, Block::other);
-    if (t_.tied) part.parameters = before;
-    const double logits = tokens_ * vocab;
-    add_memory(part.forward, "cross-entropy", logits * (b_.fused_cross_entropy ? 6 : 18), b_.fused_cross_entropy ? 3 : 8, Traffic::cross_entropy);
-    add_memory(part.backward, "cross-entropy backward", logits * (b_.fused_cross_entropy ? 4 : 10), b_.fused_cross_entropy ? 1 : 3, Traffic::cross_entropy);
-    if (tp_ > 1) {
-      add_exchange(part.forward, "largest logits", Exchange::all_reduce, Group::tensor, tokens_ * 4, 0);
-      add_exchange(part.forward, "sum of exponentials", Exchange::all_reduce, Group::tensor, tokens_ * 8, 0);
-    }
-  }
-  if (t_.projection + t_.classes > 0) add_gemm(part, "projection", sequences_, h, double(t_.projection + t_.classes), Block::other);
-  work.after_forward = std::move(part.forward);
-  work.after_backward = std::move(part.backward);
-  work.after_parameters = part.parameters;
 }
 
 }  // namespace trunkline::workload

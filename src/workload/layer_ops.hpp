@@ -5,6 +5,10 @@
 
 namespace trunkline::workload {
 
+inline constexpr double kElement = 2;  // bytes: activations are 16-bit in every mixed-precision scheme modelled here
+
+inline bool is_narrow(catalog::Precision p) { return p == catalog::Precision::fp8 || p == catalog::Precision::fp4; }
+
 class LayerBuilder {
  public:
   LayerBuilder(const Tower& tower, const Job& job, const Behaviour& behaviour);
@@ -18,11 +22,12 @@ class LayerBuilder {
 
  private:
   enum class Block { attention, feed_forward, other };
-  void add_gemm(LayerWork& layer, const char* name, double m, double k, double n, Block block, double batch = 1) const;
-  void add_linear(LayerWork& layer, const char* name, double m, double k, double n, double batch, bool trained) const;
+  void add_gemm(LayerWork& layer, const char* name, double m, double k, double n, Block block, double batch = 1, bool bias = false) const;
+  void add_linear(LayerWork& layer, const char* name, double m, double k, double n, double batch, bool trained, bool bias) const;
   void add_adapter(LayerWork& layer, double m, double k, double n) const;
   void add_memory(Pass& pass, const char* name, double bytes, int launches = 1, Traffic traffic = Traffic::elementwise) const;
   void add_norm(LayerWork& layer, double tokens, double width) const;
+  void add_head_norms(LayerWork& layer) const;
   void add_autocast_norm(LayerWork& layer, double tensor) const;
   void add_residual(LayerWork& layer, double tokens) const;
   void add_rotary(LayerWork& layer) const;
@@ -30,9 +35,11 @@ class LayerBuilder {
   void add_context_exchange(LayerWork& layer) const;
   void add_projections(LayerWork& layer) const;
   void add_latent_projections(LayerWork& layer) const;
-  void add_feed_forward(LayerWork& layer, double tokens, double ffn, double batch) const;
+  void add_feed_forward(LayerWork& layer, double tokens, double ffn, double batch, bool biases) const;
   void add_activation(LayerWork& layer, double tokens, double ffn) const;
   void add_experts(LayerWork& layer) const;
+  void add_expert_exchange(LayerWork& layer, double copies, bool there) const;
+  void add_output_layer(LayerWork& part) const;
   void open_tensor_block(LayerWork& layer) const;
   void close_tensor_block(LayerWork& layer) const;
   void add_exchange(Pass& pass, const char* name, Exchange exchange, Group group, double size, double hidden) const;
@@ -42,7 +49,10 @@ class LayerBuilder {
   const Tower& t_;
   const Job& job_;
   const Behaviour& b_;
+  double local_kv_heads() const;
+
   double tp_, cp_, ep_;
+  double expert_tp_ = 1;  // ranks that share one expert
   double tokens_;        // of one micro-batch on this GPU, before tensor parallelism
   double norm_tokens_;   // after sequence parallelism
   double sequences_;     // samples of the micro-batch

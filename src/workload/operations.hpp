@@ -10,7 +10,7 @@
 
 namespace trunkline::workload {
 
-enum class Group : std::uint8_t { tensor, context, expert, data, pipeline };
+enum class Group : std::uint8_t { tensor, context, expert, expert_tensor, data, pipeline };
 // Which kind of kernel moves the bytes; each reaches its own share of the memory bandwidth.
 enum class Traffic : std::uint8_t { elementwise, math, norm_forward, norm_backward, cross_entropy, copy };
 enum class Exchange : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, ring_pass };
@@ -26,6 +26,7 @@ struct Op {
   catalog::Precision precision = catalog::Precision::bf16;
   double output_bytes = 2;
   double wide_share = 0;       // share of the layers in which this product stays in 16 bits
+  bool weight_gradient = false;  // needs nothing but this rank's tensors: zero-bubble schedules put it off
   bool exact = false;          // fp8: sums promoted to full precision as they go (gradients), slower than fast accumulation
 
   // attention core
@@ -63,19 +64,23 @@ struct TowerWork {
   double before_parameters = 0, after_parameters = 0;
   double boundary_bytes = 0;     // activations that pass from one pipeline stage to the next, a micro-batch, a GPU
   double tokens = 0;             // a GPU and micro-batch
+  int leading_dense = 0;         // layers at the front without experts; behind them one layer in `every` holds some
+  int every = 1;
 };
 
 struct StepWork {
   std::vector<TowerWork> towers;
-  double model_flops_per_sample = 0;  // forward + backward, the whole model, no recomputation
+  double model_flops_per_sample = 0;       // forward + backward, the whole model, no recomputation
+  double recomputed_flops_per_sample = 0;  // what recomputation adds
 };
 
 // `job` with its parallelism, micro-batch and recomputation settled. Cost: a few microseconds.
 // Ignores: load imbalance between experts, padding, the sampling of data.
 StepWork operations_of(const Job& job, const Behaviour& behaviour);
 
-// Model FLOPs of one sample, forward only: 2 a parameter a token in matrices + attention's score and value products
-// (causal counted as half), embedding look-ups free.
+// Model FLOPs of one sample, forward only: 2 a token for each element of the matrices it meets + 4·s²·h a layer for attention's
+// scores and values. Attention counts over the whole score matrix, causal or not, as in PaLM's definition of MFU (arXiv
+// 2204.02311, appendix B) and most published figures; embedding look-ups, norms and biases are free.
 double forward_flops_per_sample(const Model& model, std::int64_t sequence);
 
 }  // namespace trunkline::workload
