@@ -39,6 +39,13 @@ void set_rates(Prediction& p, const Job& job, const workload::StepWork& work, co
   p.hfu = p.mfu * recomputed;
 }
 
+std::string traffic_in_layers(const Job& job) {
+  const auto& p = job.parallelism;
+  if (p.ep > 1) return "tensor and expert parallel traffic";
+  if (p.cp > 1) return "tensor and context parallel traffic";
+  return p.tp > 1 ? "tensor parallel traffic" : "gathering features for the loss";
+}
+
 Bottleneck bottleneck_of(const Prediction& p) {
   struct Candidate {
     Trunk trunk;
@@ -50,7 +57,7 @@ Bottleneck bottleneck_of(const Prediction& p) {
   const Candidate trunks[] = {
       {Trunk::data, "dataset reading", p.breakdown.data_wait_s},
       {Trunk::storage, "checkpoint writing", p.breakdown.checkpoint_s},
-      {Trunk::interconnect, "tensor and context parallel traffic", d.tensor_s},
+      {Trunk::interconnect, traffic_in_layers(p.job), d.tensor_s},
       {Trunk::interconnect, "data-parallel gradients and weights", d.data_s},
       {Trunk::interconnect, "sharded weights and gradients", d.shard_s},
       {Trunk::interconnect, "pipeline stage to stage", d.pipeline_s},
@@ -146,13 +153,13 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
     if (!p.memory.fits) p.memory.suggestions = workload::what_would_fit(job, p.memory.capacity, p.gpus);
     p.scaling = scaling_of(job, model, options, factor, p.step_s);
     add_epoch_and_cost(job, platform, p);
-    p.bottleneck = bottleneck_of(p);
     const bool seen = constants.seen(job.framework, platform.node.gpu.generation);
     p.interval = {p.step_s * (seen ? constants.low : constants.low_unseen), p.step_s * (seen ? constants.high : constants.high_unseen)};
   }
   p.assumed.insert(p.assumed.begin(), platform.assumed.begin(), platform.assumed.end());
   p.assumed.insert(p.assumed.begin(), job.assumed.begin(), job.assumed.end());
   p.job = std::move(job);
+  if (options.extras) p.bottleneck = bottleneck_of(p);
   return p;
 }
 
