@@ -8,6 +8,7 @@ namespace trunkline::cli {
 Command predict_command();
 Command validate_command();
 Command topo_command();
+Command measure_command();
 Command catalog_command();
 Command schema_command();
 Command doctor_command();

@@ -70,6 +70,13 @@ Result<void> Output::prepare() const {
   return check_writable(file_);
 }
 
+std::vector<std::string> Output::json_files() const {
+  std::vector<std::string> out;
+  if (!json_.empty() && json_ != "-") out.push_back(json_);
+  if (!file_.empty() && extension_of(file_) == ".json") out.push_back(file_);
+  return out;
+}
+
 Result<void> Output::write(const report::Document& document) const {
   if (!file_.empty()) {
     const std::string extension = extension_of(file_);

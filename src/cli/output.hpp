@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "report/document.hpp"
@@ -19,6 +20,9 @@ class Output {
 
   // Before the work: the options make sense and every file can be written.
   Result<void> prepare() const;
+
+  // The files that get the answer as JSON, for work that rewrites them while it goes on; without standard output.
+  std::vector<std::string> json_files() const;
 
   // `--json -` leaves nothing but the JSON on standard output.
   Result<void> write(const report::Document& document) const;

@@ -15,6 +15,7 @@
 
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
+#include "measure/hash.hpp"
 
 extern char** environ;
 
@@ -259,7 +260,7 @@ class ThisMachine : public Environment {
     return sum;
   }
 
-  // FNV-1a over what changes when a machine is wired differently: CPUs, memory nodes, PCI devices with their links' widths at best.
+  // Over what changes when a machine is wired differently: CPUs, memory nodes, PCI devices with their links' widths at best.
   std::string topology_hash(const Context& c) const {
     std::string text = fmt::format("{}|{}|{}|{}", c.cpu, c.cpus.value_or(0), c.cores.value_or(0), c.sockets.value_or(0));
     for (const NumaNode& node : c.numa) text += fmt::format("|{}:{}", node.index, node.cpus);
@@ -271,9 +272,7 @@ class ThisMachine : public Environment {
                                  read_line(one + "/max_link_width")));
     }
     for (const auto& device : devices) text += "|" + device;
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ULL;
-    return fmt::format("{:016x}", hash);
+    return fmt::format("{:016x}", stable_hash(text));
   }
 
   std::string root_;

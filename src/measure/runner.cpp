@@ -4,20 +4,13 @@
 
 #include <algorithm>
 
-#include "base/text.hpp"
+#include "measure/hash.hpp"
 
 namespace trunkline::measure {
 namespace {
 
 constexpr Seconds kQuickMargin = milliseconds(500);  // a probe: starting, the repetition that ran over, cleaning up
 constexpr Seconds kQuickMost = seconds(10);          // more is no longer quick
-
-// Each probe draws its own order, so that running one more before it changes nothing.
-std::uint64_t seed_for(const std::string& name, std::uint64_t seed) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL ^ seed;  // FNV-1a
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
 
 std::string reason_of(const Error& error) {
   std::string out = error.where.file.empty() ? error.message : fmt::format("{}: {}", error.where.file, error.message);
@@ -67,7 +60,7 @@ class Run {
     out.precision = options_.precision;
     out.exactly = settings_.repetitions;
     out.budget = budget;
-    out.seed = seed_for(probe.name(), settings_.seed);
+    out.seed = stable_hash(probe.name(), settings_.seed);  // its own, so that one more probe before it changes nothing
     return out;
   }
 

@@ -8,6 +8,7 @@
 
 #include "backends/fake/probe.hpp"
 #include "base/rng.hpp"
+#include "measure/hash.hpp"
 
 namespace trunkline::backends::fake {
 namespace {
@@ -16,12 +17,6 @@ using measure::Better;
 using measure::Metric;
 
 constexpr double kStragglerChance = 0.04, kStragglerMost = 0.15;  // now and then something else wants the machine
-
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return hash;
-}
 
 // How much slower one repetition is than the truth.
 double slowdown(Rng& rng, double spread) {
@@ -42,7 +37,7 @@ class FakeEnvironment : public measure::Environment {
     c.machine = fmt::format("{}: {} x {}", platform_.name, platform_.nodes, platform_.node.name);
     c.sockets = platform_.node.sockets;
     if (platform_.node.host_memory.count() > 0) c.memory_bytes = platform_.node.host_memory.count();
-    c.topology_hash = fmt::format("{:016x}", hash_of(c.machine));
+    c.topology_hash = fmt::format("{:016x}", measure::stable_hash(c.machine));
     return c;
   }
   void complete(measure::Context&) override {}
@@ -79,7 +74,7 @@ class FakeProbe : public measure::Probe {
   Result<void> run(const measure::Settings& settings, measure::Sampler& sampler) override {
     TRUNKLINE_ASSIGN(answer, description_.answer(Model{platform_, fault_}, settings));
     if (fault_ && fault_->kind == FaultKind::busy_machine) answer.spread += 0.05 * fault_->left;
-    Rng rng(hash_of(name()) ^ (settings.seed * 0x9E3779B97F4A7C15ULL));
+    Rng rng(measure::stable_hash(name(), settings.seed * 0x9E3779B97F4A7C15ULL));
     int made = 0;
     std::vector<measure::Point> points;
     for (Truth& truth : answer.points) {
