@@ -6,6 +6,7 @@
 #include "io/csv.hpp"
 #include "io/files.hpp"
 #include "report/validate_report.hpp"
+#include "validate/clip_table.hpp"
 #include "validate/nccl_table.hpp"
 #include "validate/training.hpp"
 
@@ -35,14 +36,23 @@ constexpr Effect kEffects[] = {
     {"fitted constants", &timeline::Effects::fitted},
 };
 
-enum class TableKind { training, collectives };
+enum class TableKind { training, collectives, clip, other };
 
 // By its columns, as nobody should have to say what a table is.
-Result<TableKind> kind_of(const io::CsvTable& table) {
+TableKind kind_of(const io::CsvTable& table) {
   if (table.has("iter_time_s")) return TableKind::training;
   if (table.has("busbw_GBs")) return TableKind::collectives;
-  return bad_input({table.file(), 1}, "no kind of table is known by these columns",
-                   "training tables have iter_time_s, collective tables busbw_GBs");
+  if (table.has("image_width") && table.has("samples_s")) return TableKind::clip;
+  return TableKind::other;
+}
+
+report::OtherTable other_table(const io::CsvTable& table) {
+  report::OtherTable other{table.file(), {}};
+  for (const auto& row : table.rows()) {
+    const std::string& id = table.cell(row, "row_id");
+    other.rows.emplace_back(id.empty() ? fmt::format("line {}", row.line) : id, table.cell(row, "table_id"));
+  }
+  return other;
 }
 
 report::Ablation ablation_of(const std::string& name, const validate::TrainingValidation& v) {
@@ -60,23 +70,41 @@ void add_ablations(const std::vector<io::CsvTable>& tables, const Session& sessi
   }
 }
 
+// Reads one table; training tables are kept aside, as leaving one out needs them all.
+Result<void> add_table(const std::string& file, const Session& session, std::vector<io::CsvTable>& training,
+                       report::Validation& validation) {
+  TRUNKLINE_ASSIGN(table, io::CsvTable::read(file));
+  session.output.progress(fmt::format("{}: {} rows", file, table.rows().size()));
+  switch (kind_of(table)) {
+    case TableKind::training: training.push_back(std::move(table)); break;
+    case TableKind::collectives: {
+      TRUNKLINE_ASSIGN(rows, validate::validate_collectives(table));
+      auto summary = validate::summary_of(rows);
+      validation.collectives.push_back({file, std::move(rows), std::move(summary)});
+      break;
+    }
+    case TableKind::clip: {
+      TRUNKLINE_ASSIGN(fitted, validate::validate_clip(table));
+      auto rows = validate::leave_one_table_out(std::move(fitted));
+      auto summary = validate::summary_of(rows);
+      validation.clips.push_back({file, std::move(rows), std::move(summary)});
+      break;
+    }
+    case TableKind::other: validation.others.push_back(other_table(table)); break;
+  }
+  return {};
+}
+
 Result<int> validate_tables(const ValidateOptions& o, Session& session) {
   if (o.tables.empty()) return usage_error("validate needs at least one table", "for example: trunkline validate data/published/*.csv");
   if (!o.fit.empty()) TRUNKLINE_TRY(check_writable(o.fit));
   report::Validation validation;
   validation.rows = o.rows;
   std::vector<io::CsvTable> training;
-  for (const auto& file : o.tables) {
-    TRUNKLINE_ASSIGN(table, io::CsvTable::read(file));
-    TRUNKLINE_ASSIGN(kind, kind_of(table));
-    session.output.progress(fmt::format("{}: {} rows", file, table.rows().size()));
-    if (kind == TableKind::training) {
-      training.push_back(std::move(table));
-      continue;
-    }
-    TRUNKLINE_ASSIGN(rows, validate::validate_collectives(table));
-    auto summary = validate::summary_of(rows);
-    validation.collectives.push_back({file, std::move(rows), std::move(summary)});
+  for (const auto& file : o.tables) TRUNKLINE_TRY(add_table(file, session, training, validation));
+  if (validation.others.size() == o.tables.size()) {
+    return bad_input({o.tables.front(), 1}, "no kind of table is known by these columns",
+                     "training tables have iter_time_s, collective tables busbw_GBs, CLIP tables image_width");
   }
   if (training.empty() && (o.ablation || o.trivial || !o.fit.empty())) {
     return usage_error("--fit, --ablation and --trivial need a training table", "training tables have the column iter_time_s");

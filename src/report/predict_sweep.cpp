@@ -141,72 +141,69 @@ std::vector<std::string> sweep_metrics() {
   return names;
 }
 
+namespace {
+
+struct DataColumn {
+  const char* name;
+  std::function<std::string(const Prediction&)> text;
+};
+
+DataColumn of(const char* name, double Prediction::* figure) {
+  return {name, [=](const Prediction& p) { return exact(p.*figure); }};
+}
+DataColumn of(const char* name, double predict::Breakdown::* figure) {
+  return {name, [=](const Prediction& p) { return exact(p.breakdown.*figure); }};
+}
+
+const std::vector<DataColumn>& data_columns() {
+  using predict::Breakdown;
+  static const std::vector<DataColumn> columns = {
+      {"gpus", [](const Prediction& p) { return fmt::format("{}", p.gpus); }},
+      of("step_s", &Prediction::step_s),
+      {"low_s", [](const Prediction& p) { return exact(p.interval.low_s); }},
+      {"high_s", [](const Prediction& p) { return exact(p.interval.high_s); }},
+      of("compute_s", &Breakdown::compute_s),
+      of("exposed_comm_s", &Breakdown::exposed_comm_s),
+      of("bubble_s", &Breakdown::bubble_s),
+      of("data_wait_s", &Breakdown::data_wait_s),
+      of("checkpoint_s", &Breakdown::checkpoint_s),
+      of("other_s", &Breakdown::other_s),
+      of("samples_per_s", &Prediction::samples_per_s),
+      of("tokens_per_s", &Prediction::tokens_per_s),
+      of("tokens_per_s_per_gpu", &Prediction::tokens_per_s_per_gpu),
+      of("mfu", &Prediction::mfu),
+      of("hfu", &Prediction::hfu),
+      {"memory_per_gpu_bytes", [](const Prediction& p) { return fmt::format("{}", p.memory.per_gpu.count()); }},
+      {"memory_capacity_bytes", [](const Prediction& p) { return fmt::format("{}", p.memory.capacity.count()); }},
+      {"fits", [](const Prediction& p) { return std::string(p.memory.fits ? "true" : "false"); }},
+      {"baseline_gpus", [](const Prediction& p) { return fmt::format("{}", p.scaling.baseline_gpus); }},
+      {"speedup", [](const Prediction& p) { return exact(p.scaling.speedup); }},
+      {"efficiency", [](const Prediction& p) { return exact(p.scaling.efficiency); }},
+      {"epoch_s", [](const Prediction& p) { return p.epoch ? exact(p.epoch->s) : std::string(); }},
+      {"staging_s", [](const Prediction& p) { return p.epoch ? exact(p.epoch->staging_s) : std::string(); }},
+      {"total_s", [](const Prediction& p) { return p.run ? exact(p.run->total_s) : std::string(); }},
+      {"cost", [](const Prediction& p) { return p.cost ? exact(p.cost->amount) : std::string(); }},
+      {"currency", [](const Prediction& p) { return p.cost ? p.cost->currency : std::string(); }},
+      {"bottleneck_trunk", [](const Prediction& p) { return predict::name_of(p.bottleneck.trunk); }},
+      {"bottleneck_link", [](const Prediction& p) { return p.bottleneck.link; }},
+      {"bottleneck_share", [](const Prediction& p) { return exact(p.bottleneck.share); }},
+  };
+  return columns;
+}
+
+}  // namespace
+
 Table prediction_data(const PredictionSet& set) {
   Table table;
   table.columns = {{"platform"}};
   for (const auto& [key, value] : set.entries.front().swept) table.columns.push_back({key});
-  for (const char* name : {"gpus",
-                           "step_s",
-                           "low_s",
-                           "high_s",
-                           "compute_s",
-                           "exposed_comm_s",
-                           "bubble_s",
-                           "data_wait_s",
-                           "checkpoint_s",
-                           "other_s",
-                           "samples_per_s",
-                           "tokens_per_s",
-                           "tokens_per_s_per_gpu",
-                           "mfu",
-                           "hfu",
-                           "memory_per_gpu_bytes",
-                           "memory_capacity_bytes",
-                           "fits",
-                           "baseline_gpus",
-                           "speedup",
-                           "efficiency",
-                           "epoch_s",
-                           "staging_s",
-                           "total_s",
-                           "cost",
-                           "currency",
-                           "bottleneck_trunk",
-                           "bottleneck_link",
-                           "bottleneck_share",
-                           "error"}) {
-    table.columns.push_back({name});
-  }
+  for (const DataColumn& column : data_columns()) table.columns.push_back({column.name});
+  table.columns.push_back({"error"});
   for (const auto& entry : set.entries) {
     std::vector<Cell> row = {entry.platform};
     for (auto& cell : key_cells(entry)) row.push_back(std::move(cell));
-    if (!entry.prediction) {
-      row.resize(table.columns.size());
-      row.back() = entry.error.text();
-      table.add(std::move(row));
-      continue;
-    }
-    const Prediction& p = *entry.prediction;
-    const auto& b = p.breakdown;
-    row.emplace_back(fmt::format("{}", p.gpus));
-    for (double v : {p.step_s, p.interval.low_s, p.interval.high_s, b.compute_s, b.exposed_comm_s, b.bubble_s, b.data_wait_s,
-                     b.checkpoint_s, b.other_s, p.samples_per_s, p.tokens_per_s, p.tokens_per_s_per_gpu, p.mfu, p.hfu}) {
-      row.emplace_back(exact(v));
-    }
-    row.emplace_back(fmt::format("{}", p.memory.per_gpu.count()));
-    row.emplace_back(fmt::format("{}", p.memory.capacity.count()));
-    row.emplace_back(p.memory.fits ? "true" : "false");
-    row.emplace_back(fmt::format("{}", p.scaling.baseline_gpus));
-    row.emplace_back(exact(p.scaling.speedup));
-    row.emplace_back(exact(p.scaling.efficiency));
-    row.emplace_back(p.epoch ? exact(p.epoch->s) : "");
-    row.emplace_back(p.epoch ? exact(p.epoch->staging_s) : "");
-    row.emplace_back(p.run ? exact(p.run->total_s) : "");
-    row.emplace_back(p.cost ? exact(p.cost->amount) : "");
-    row.emplace_back(p.cost ? p.cost->currency : "");
-    row.emplace_back(predict::name_of(p.bottleneck.trunk));
-    row.emplace_back(p.bottleneck.link);
-    row.emplace_back(exact(p.bottleneck.share));
+    for (const DataColumn& column : data_columns()) row.emplace_back(entry.prediction ? column.text(*entry.prediction) : std::string());
+    row.emplace_back(entry.prediction ? std::string() : entry.error.text());
     table.add(std::move(row));
   }
   return table;

@@ -66,6 +66,7 @@ void add_training(const validate::TrainingValidation& v, Json& out) {
   }
   out["frameworks"] = summaries_json(v.frameworks);
   out["generations"] = summaries_json(v.generations);
+  out["beside"] = summaries_json(v.beside);
   out["overall"] = summary_json(v.overall, "training");
   out["overall"]["median_of_tables"] = v.median_of_tables;
 }
@@ -132,6 +133,67 @@ void add_collectives(const CollectiveTable& table, Json& out) {
   for (const auto& id : order) out["tables"].push_back(collective_table_json(table.file, id, tables[id]));
 }
 
+Json clip_table_json(const std::string& file, const validate::ClipGroup& g) {
+  const bool any = g.predicted > 0;
+  return {{"file", file},
+          {"table_id", g.table},
+          {"kind", "clip"},
+          {"rows", g.rows},
+          {"eligible", g.predicted},
+          {"predicted", g.predicted},
+          {"skipped", g.skipped},
+          {"judged", g.predicted},
+          {"median_abs_error", figure(g.median_abs, any)},
+          {"mean_abs_error", figure(g.mean_abs, any)},
+          {"mean_signed_error", figure(g.mean_signed, any)},
+          {"interval_coverage", figure(g.covered, any)}};
+}
+
+void add_clip(const ClipTable& table, Json& out) {
+  for (const auto& g : table.summary.tables) out["tables"].push_back(clip_table_json(table.file, g));
+  for (const validate::ClipRow& r : table.rows) {
+    if (!r.predicted()) {
+      out["skipped"].push_back({{"id", r.id}, {"file", table.file}, {"reason", r.skipped_reason}});
+      continue;
+    }
+    out["rows"].push_back({{"id", r.id},
+                           {"file", table.file},
+                           {"table_id", r.table},
+                           {"kind", "clip"},
+                           {"eligible", true},
+                           {"judged", true},
+                           {"measured_s", figure(r.measured_s, r.measured_s > 0)},
+                           {"predicted_s", r.predicted_s},
+                           {"low_s", r.low_s},
+                           {"high_s", r.high_s},
+                           {"error", figure(r.error, r.measured_s > 0)},
+                           {"assumed", object_of(r.assumed)}});
+  }
+}
+
+void add_other(const OtherTable& other, Json& out) {
+  std::vector<std::pair<std::string, int>> tables;
+  for (const auto& [id, table] : other.rows) {
+    out["skipped"].push_back({{"id", id}, {"file", other.file}, {"reason", kOtherReason}});
+    auto at = std::find_if(tables.begin(), tables.end(), [&, name = table](const auto& t) { return t.first == name; });
+    if (at == tables.end()) at = tables.insert(tables.end(), {table, 0});
+    ++at->second;
+  }
+  for (const auto& [table, rows] : tables) {
+    out["tables"].push_back({{"file", other.file},
+                             {"table_id", or_null(table)},
+                             {"kind", "other"},
+                             {"rows", rows},
+                             {"eligible", 0},
+                             {"predicted", 0},
+                             {"skipped", rows},
+                             {"judged", 0},
+                             {"median_abs_error", nullptr},
+                             {"mean_abs_error", nullptr},
+                             {"mean_signed_error", nullptr}});
+  }
+}
+
 }  // namespace
 
 std::string validation_json(const Validation& v, const Context& context) {
@@ -141,6 +203,8 @@ std::string validation_json(const Validation& v, const Context& context) {
   out["skipped"] = Json::array();
   if (v.training) add_training(*v.training, out);
   for (const auto& table : v.collectives) add_collectives(table, out);
+  for (const auto& table : v.clips) add_clip(table, out);
+  for (const auto& table : v.others) add_other(table, out);
   if (v.trivial) {
     out["trivial"] = {{"tables", summaries_json(v.trivial->tables)}, {"overall", summary_json(v.trivial->overall, "training")}};
     out["trivial"]["overall"]["median_of_tables"] = v.trivial->median_of_tables;

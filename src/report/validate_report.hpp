@@ -9,6 +9,7 @@
 
 #include "report/context.hpp"
 #include "report/document.hpp"
+#include "validate/clip_table.hpp"
 #include "validate/nccl_table.hpp"
 #include "validate/training.hpp"
 
@@ -19,6 +20,20 @@ struct CollectiveTable {
   std::vector<validate::CollectiveRow> rows;
   validate::CollectiveSummary summary;
 };
+
+struct ClipTable {
+  std::string file;
+  std::vector<validate::ClipRow> rows;
+  validate::ClipSummary summary;
+};
+
+// Rows of a kind of table that nothing predicts yet; they are counted, not passed over.
+struct OtherTable {
+  std::string file;
+  std::vector<std::pair<std::string, std::string>> rows;  // id, table
+};
+
+constexpr const char* kOtherReason = "no model predicts this kind of table yet";
 
 // One effect of the step model switched off, and what the error then is.
 struct Ablation {
@@ -32,6 +47,8 @@ struct Validation {
   std::optional<validate::TrainingValidation> trivial;  // the predictor to beat
   std::vector<Ablation> ablations;
   std::vector<CollectiveTable> collectives;
+  std::vector<ClipTable> clips;
+  std::vector<OtherTable> others;
   bool rows = false;  // people want every row too
 };
 

@@ -58,6 +58,7 @@ void add_training(const Validation& v, Document& document) {
   std::vector<ErrorSummary> trivial_all;
   if (trivial) trivial_all = {trivial->overall};
   add_group("together", all, trivial ? &trivial_all : nullptr, table);
+  if (!t.beside.empty()) add_group("predicted beside, not judged", t.beside, nullptr, table);
   document.blocks.emplace_back(std::move(table));
   document.paragraph(
       "median, mean, 90th: of |predicted - measured| / measured; bias: mean of the signed error; covered: measured times inside the 80 % "
@@ -93,6 +94,29 @@ void add_collectives(const CollectiveTable& c, Document& document) {
       c.summary.small_rows));
 }
 
+void add_clip(const ClipTable& c, Document& document) {
+  Table table;
+  table.title = fmt::format("CLIP training throughput ({}), each table judged by a constant fitted without its rows", c.file);
+  table.columns = {
+      {"table"},         right("rows"), right("predicted"), right("median |error| %"), right("mean |error| %"), right("mean error %"),
+      right("covered %")};
+  auto groups = c.summary.tables;
+  groups.push_back(c.summary.overall);
+  groups.back().table = "together";
+  for (const auto& g : groups) {
+    std::vector<Cell> row = {g.table, fmt::format("{}", g.rows), fmt::format("{}", g.predicted)};
+    if (g.predicted > 0) {
+      for (double v : {g.median_abs, g.mean_abs}) row.emplace_back(percent(v));
+      row.emplace_back(fmt::format("{:+.1f}", 100 * g.mean_signed));
+      row.emplace_back(fmt::format("{:.0f}", 100 * g.covered));
+    } else {
+      row.resize(table.columns.size(), Cell("–"));
+    }
+    table.add(std::move(row));
+  }
+  document.blocks.emplace_back(std::move(table));
+}
+
 // Every predicted row; the same for people and for CSV.
 Table row_table(const Validation& v, bool exact) {
   Table table;
@@ -113,6 +137,12 @@ Table row_table(const Validation& v, bool exact) {
       if (r.predicted()) table.add({r.id, r.table, "collectives", number(r.measured_s), number(r.predicted_s), "", "", number(r.error)});
     }
   }
+  for (const auto& c : v.clips) {
+    for (const auto& r : c.rows) {
+      if (r.predicted())
+        table.add({r.id, r.table, "clip", number(r.measured_s), number(r.predicted_s), number(r.low_s), number(r.high_s), number(r.error)});
+    }
+  }
   return table;
 }
 
@@ -124,6 +154,10 @@ Table skipped_table(const Validation& v) {
   for (const auto& c : v.collectives) {
     for (const auto& r : c.rows) reasons[r.skipped_reason] += !r.predicted();
   }
+  for (const auto& c : v.clips) {
+    for (const auto& r : c.rows) reasons[r.skipped_reason] += !r.predicted();
+  }
+  for (const auto& other : v.others) reasons[std::string(kOtherReason) + ": " + other.file] += int(other.rows.size());
   reasons.erase("");
   Table table;
   table.title = "rows that could not be predicted";
@@ -139,6 +173,7 @@ Document validation_document(const Validation& v, const Context& context) {
   if (v.training) add_training(v, document);
   if (!v.ablations.empty()) add_ablations(v, document);
   for (const auto& c : v.collectives) add_collectives(c, document);
+  for (const auto& c : v.clips) add_clip(c, document);
   if (v.rows) document.blocks.emplace_back(row_table(v, false));
   Table skipped = skipped_table(v);
   if (!skipped.rows.empty()) document.blocks.emplace_back(std::move(skipped));
