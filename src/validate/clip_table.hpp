@@ -46,19 +46,21 @@ ClipRow clip_row(const io::CsvTable& table, const io::CsvRow& row);
 // against PyTorch 2.11 on an H200 (data/calibration/h200_clip_step.csv). Known parts: bias additions and the casts around
 // softmax as kernels of their own, two-pass layer norms, copies of the permuted residual stream. What the runs spent on
 // decoding images and on evaluation is in it too. No job file meets this constant: it stands for old software only.
-double old_software_factor();
+//
+// It is the geometric mean of what each published table says: the median factor at which its rows are met exactly. `without`
+// names a table to leave out.
+double old_software_factor(const std::string& without = {});
+
+// What the table `name` among `rows` says, found again; 0 where none of its rows counts. Cost: forty predictions a row.
+double fit_old_software(const std::vector<ClipRow>& rows, const std::string& name);
 
 // Fills predicted_s, its interval and error.
 void predict(ClipRow& row, double old_software = old_software_factor());
 
-// Every row with the built-in constant.
+// Every row with the constant that the program uses.
 Result<std::vector<ClipRow>> validate_clip(const io::CsvTable& table);
 
-// The constant found again: of each table the median factor at which a row is met exactly, and their geometric mean. Rows of
-// `without` are not seen; 1 without any row. Cost: forty predictions a row.
-double fit_old_software(const std::vector<ClipRow>& rows, const std::string& without = {});
-
-// Every table judged by the constant fitted without it.
+// Every row with the constant of the other tables.
 std::vector<ClipRow> leave_one_table_out(std::vector<ClipRow> rows);
 
 struct ClipGroup {
