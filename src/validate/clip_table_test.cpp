@@ -104,7 +104,7 @@ TEST(ClipTable, StepsMeasuredOnAnH200AreMetWithoutAFittedConstant) {
     errors.push_back(std::abs(error));
   }
   ASSERT_EQ(errors.size(), 9u);
-  EXPECT_LE(stats::median(errors), 0.08);
+  EXPECT_LE(stats::median(errors), 0.10);
 }
 
 // One row with a ViT-B/32 on 8 GPUs, some cells replaced.
