@@ -1,17 +1,18 @@
 #include "network/filling.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace trunkline::network {
 namespace {
 
+// What stands in Link::flags is worth something only in the round that touched the link.
 enum : std::uint8_t {
-  kTouched = 1,  // in the list of touched links
-  kHolding = 2,  // keeps its members at the level of last time until the water is there
-  kSettled = 4,  // has its level
-  kQueued = 8,   // its bound may have fallen: needs a new event
-  kListed = 16,  // in the list of changed links
+  kHolding = 1,  // keeps its members at the level of last time until the water is there
+  kSettled = 2,  // has its level
+  kQueued = 4,   // its bound may have fallen: needs a new event
+  kListed = 8,   // in the list of changed links
 };
 
 constexpr double kRounding = 1e-12;  // relative; sums of a few hundred rates are that exact
@@ -37,13 +38,13 @@ void Filling::note(Link& link, LinkId id) {
   work_.changed.push_back(id);
 }
 
-void Filling::touch(LinkId id) {
+bool Filling::touch(LinkId id) {
   Link& link = s_.links_[id];
-  if (link.flags & kTouched) return;
-  link.flags |= kTouched;
+  if (link.round == s_.round_) return false;
+  link.round = s_.round_;
+  link.flags = link.level < kUnlimited ? kHolding : 0;
   link.key = kUnlimited;
-  if (link.level < kUnlimited) link.flags |= kHolding;
-  work_.touched.push_back(id);
+  return true;
 }
 
 void Filling::queue(LinkId id) {
@@ -51,6 +52,16 @@ void Filling::queue(LinkId id) {
   if (link.flags & kQueued) return;
   link.flags |= kQueued;
   work_.queued.push_back(id);
+}
+
+void Filling::put_open(Link& link, double load) {
+  link.open += load;
+  ++link.open_members;
+}
+
+void Filling::take_open(Link& link, double load) {
+  --link.open_members;
+  link.open = link.open_members == 0 ? 0 : link.open - load;  // nothing of rounding stays behind
 }
 
 void Filling::subtract(BundleId id) {
@@ -61,7 +72,7 @@ void Filling::subtract(BundleId id) {
     touch(entry.link);
     queue(entry.link);
     if (bundle.bottleneck == MaxMin::kNone || bundle.bottleneck == entry.link) {
-      link.open -= entry.load;
+      take_open(link, entry.load);
     } else {
       link.frozen -= entry.load * bundle.level;
     }
@@ -76,7 +87,7 @@ void Filling::add(BundleId id) {
     touch(entry.link);
     queue(entry.link);
     if (bundle.bottleneck == MaxMin::kNone || bundle.bottleneck == entry.link) {
-      link.open += entry.load;
+      put_open(link, entry.load);
     } else {
       link.frozen += entry.load * bundle.level;
     }
@@ -109,7 +120,7 @@ void Filling::push_cap(BundleId id) {
 // A little lower than the sums say, as they carry the rounding of their updates.
 double Filling::lower_bound(const Link& link) const {
   const double slack = link.capacity - link.frozen - kRounding * link.capacity;
-  if (link.open > 0) return std::max(0.0, slack / link.open);
+  if (link.open_members > 0) return std::max(0.0, slack / link.open);
   return slack < -2 * kRounding * link.capacity ? 0 : kUnlimited;
 }
 
@@ -119,12 +130,19 @@ void Filling::schedule(LinkId id) {
   push(id, link.flags & kHolding ? std::min(bound, link.level) : bound);
 }
 
-void Filling::schedule_queued() {
+// After a release up to `level`: an idle link (no event, nobody limited by it last time) that stays open beyond that waits for no
+// event of its own; see first_of_others().
+void Filling::schedule_queued(double level) {
   for (const LinkId id : work_.queued) {
-    s_.links_[id].flags &= std::uint8_t(~kQueued);
-    schedule(id);
+    Link& link = s_.links_[id];
+    link.flags &= std::uint8_t(~kQueued);
+    if ((link.flags & kHolding) || link.key < kUnlimited || fills_before(link, level)) schedule(id);
   }
   work_.queued.clear();
+}
+
+bool Filling::fills_before(const Link& link, double level) const {
+  return level == kUnlimited || link.capacity - link.frozen < link.open * level * (1 - 4 * kRounding);
 }
 
 bool Filling::reached(double level, double water) const {
@@ -163,37 +181,65 @@ void Filling::look_at(LinkId id, double water) {
   if (water != link.key || (link.flags & kSettled)) return;  // an older, higher or lower event of the same link
   link.key = kUnlimited;
   const bool holding = link.flags & kHolding;
-  if (!holding) {
-    const double bound = lower_bound(link);
-    if (bound > water * (1 + 4 * kRounding)) {
-      if (bound < kUnlimited) push(id, bound);
-      return;
-    }
-  }
   const double level = saturation(link, id, water);
   if (holding && (level > link.level || same(level, link.level))) {
     if (!reached(link.level, water)) {
-      push(id, link.level);
-    } else if (same(level, link.level)) {
+      wait_until(id, link.level);
+    } else if (!same(level, link.level)) {
+      release(id, level);
+    } else if (!wait_for_others(id, link.level)) {
       settle(id, link.level);
-    } else {
-      release(id);
-      if (level < kUnlimited) push(id, level);
     }
-    return;
+  } else if (level < kUnlimited) {
+    if (!reached(level, water)) {
+      wait_until(id, level);
+    } else if (!wait_for_others(id, level)) {
+      settle(id, level);
+    }
   }
-  if (level == kUnlimited) return;
-  if (reached(level, water)) {
-    settle(id, level);
-  } else {
-    push(id, level);
+}
+
+// An event at `level`. The event of a link stands for those of the idle links of its open members as long as they fill later.
+void Filling::wait_until(LinkId id, double level) {
+  call_idle(id, level);
+  push(id, level);
+}
+
+// Whether idle links come before this one settles; it then waits again.
+bool Filling::wait_for_others(LinkId id, double level) {
+  if (!call_idle(id, level)) return false;
+  push(id, level);
+  return true;
+}
+
+// Gives an event to idle links that a link's open members cross and that may fill before `level`.
+bool Filling::call_idle(LinkId id, double level) {
+  const Link& link = s_.links_[id];
+  bool any = false;
+  for (std::uint32_t i = 0; i < link.size; ++i) {
+    const auto& bundle = s_.bundles_[s_.members_[link.begin + i].bundle];
+    if (bundle.bottleneck == MaxMin::kNone && call_idle_of(bundle, id, level)) any = true;
   }
+  return any;
+}
+
+bool Filling::call_idle_of(const Bundle& bundle, std::uint32_t asking, double level) {
+  bool any = false;
+  for (std::uint32_t i = 0; i < bundle.size; ++i) {
+    const LinkId id = s_.entries_[bundle.begin + i].link;
+    const Link& link = s_.links_[id];
+    if (link.key < kUnlimited || (link.flags & kSettled) || id == asking || !fills_before(link, level)) continue;
+    push(id, lower_bound(link));
+    any = true;
+  }
+  return any;
 }
 
 // The link saturates: members above `level` are limited here from now on.
 void Filling::settle(LinkId id, double level) {
   Link& link = s_.links_[id];
   double frozen = 0, open = 0;
+  std::uint32_t open_members = 0;
   const double over = level * (1 + std::max(kRounding, s_.options_.tolerance));
   for (std::uint32_t i = 0; i < link.size; ++i) {
     const auto& member = s_.members_[link.begin + i];
@@ -201,6 +247,7 @@ void Filling::settle(LinkId id, double level) {
     if (bundle.bottleneck == id || bundle.level > over) {
       if (bundle.bottleneck != id || bundle.level != level) limit(member.bundle, id, level);
       open += member.load;
+      ++open_members;
     } else {
       frozen += member.load * bundle.level;
     }
@@ -208,11 +255,13 @@ void Filling::settle(LinkId id, double level) {
   note(link, id);
   link.frozen = frozen;
   link.open = open;
+  link.open_members = open_members;
   link.level = level;
   link.flags = std::uint8_t((link.flags | kSettled) & ~kHolding);
+  schedule_queued(kUnlimited);
 }
 
-// Sets a bundle's bottleneck and level, and tells its other links.
+// Sets a bundle's bottleneck and level, and tells its other links. Those that need an event for it are queued.
 void Filling::limit(BundleId id, std::uint32_t bottleneck, double level) {
   Bundle& bundle = s_.bundles_[id];
   const std::uint32_t before = bundle.bottleneck;
@@ -224,21 +273,20 @@ void Filling::limit(BundleId id, std::uint32_t bottleneck, double level) {
     const auto& entry = s_.entries_[bundle.begin + i];
     if (entry.link == bottleneck) continue;
     Link& link = s_.links_[entry.link];
+    const bool fresh = touch(entry.link);
     if (before == MaxMin::kNone || before == entry.link) {
-      link.open -= entry.load;
+      take_open(link, entry.load);
       link.frozen += entry.load * level;
     } else {
       link.frozen += entry.load * (level - old);
     }
-    if (!(link.flags & kTouched)) {
-      touch(entry.link);
-      schedule(entry.link);
-    }
+    const bool idle_and_open = link.open_members > 0 && link.key == kUnlimited && !(link.flags & (kHolding | kSettled));
+    if (fresh || idle_and_open) queue(entry.link);
   }
 }
 
-// The members that the link held at its old level may rise.
-void Filling::release(LinkId id) {
+// The members that the link held at its old level may rise; it will limit them again at `level` (or lower, or not at all).
+void Filling::release(LinkId id, double level) {
   Link& from = s_.links_[id];
   for (std::uint32_t i = 0; i < from.size; ++i) {
     const auto& member = s_.members_[from.begin + i];
@@ -252,7 +300,7 @@ void Filling::release(LinkId id) {
       touch(entry.link);
       queue(entry.link);
       link.frozen -= entry.load * bundle.level;
-      link.open += entry.load;
+      put_open(link, entry.load);
     }
     bundle.level = kUnlimited;
     bundle.bottleneck = MaxMin::kNone;
@@ -261,7 +309,8 @@ void Filling::release(LinkId id) {
   note(from, id);
   from.level = kUnlimited;
   from.flags &= std::uint8_t(~kHolding);
-  schedule_queued();
+  if (level < kUnlimited) push(id, level);
+  schedule_queued(level);
 }
 
 // A member that another, settled link would stop at the same level moves there instead of opening.
@@ -270,12 +319,12 @@ bool Filling::hand_over(BundleId id, Link& from, double load) {
   for (std::uint32_t k = 0; k < bundle.size; ++k) {
     const auto& entry = s_.entries_[bundle.begin + k];
     Link& to = s_.links_[entry.link];
-    if (!(to.flags & kSettled)) continue;
+    if (to.round != s_.round_ || !(to.flags & kSettled)) continue;
     note(bundle, id);
     bundle.bottleneck = entry.link;
-    to.open += entry.load;
+    put_open(to, entry.load);
     to.frozen -= entry.load * bundle.level;
-    from.open -= load;
+    take_open(from, load);
     from.frozen += load * bundle.level;
     return true;
   }
@@ -285,7 +334,7 @@ bool Filling::hand_over(BundleId id, Link& from, double load) {
 void Filling::restore_heap() { std::make_heap(work_.heap.begin(), work_.heap.end(), Later()); }
 
 void Filling::run() {
-  schedule_queued();
+  schedule_queued(kUnlimited);
   const auto links = std::uint32_t(s_.links_.size());
   auto& heap = work_.heap;
   while (!heap.empty()) {
@@ -294,18 +343,28 @@ void Filling::run() {
     heap.pop_back();
     if (event.id < links) {
       look_at(event.id, event.key);
-    } else if (const Bundle& bundle = s_.bundles_[event.id - links]; bundle.bottleneck == MaxMin::kNone && bundle.cap == event.key) {
-      limit(event.id - links, MaxMin::kOwnCap, event.key);
+    } else {
+      reach_cap(event.id - links, event.key);
     }
   }
 }
 
+void Filling::reach_cap(BundleId id, double cap) {
+  const Bundle& bundle = s_.bundles_[id];
+  if (bundle.bottleneck != MaxMin::kNone || bundle.cap != cap) return;  // limited by a link meanwhile, or another bundle by now
+  if (call_idle_of(bundle, MaxMin::kNone, cap)) {
+    push_cap(id);
+    return;
+  }
+  limit(id, MaxMin::kOwnCap, cap);
+  schedule_queued(kUnlimited);
+}
+
 void Filling::finish() {
-  for (const LinkId id : work_.touched) s_.links_[id].flags = 0;
-  work_.touched.clear();
   std::erase_if(work_.moves, [&](const MaxMin::Move& move) {
     Bundle& bundle = s_.bundles_[move.bundle];
     bundle.moved = false;
+    assert(bundle.bottleneck != MaxMin::kNone || bundle.size == 0);
     return bundle.flows == 0 || bundle.bottleneck == move.from;
   });
 }

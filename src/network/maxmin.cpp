@@ -34,6 +34,7 @@ void MaxMin::reserve(std::size_t bundles, std::size_t hops) {
 void MaxMin::begin_change() {
   if (!solved_) return;
   solved_ = false;
+  ++round_;
   opened_ = 0;
   work_.moves.clear();
   work_.changed.clear();
@@ -172,13 +173,11 @@ bool MaxMin::solve_components() {
     *emptiest += hops[r];
   }
   const auto part = [&](LinkId link) -> Workspace& { return parts_[part_of[root(link)]]; };
-  for (const LinkId link : work_.touched) part(link).touched.push_back(link);
   for (const LinkId link : work_.queued) part(link).queued.push_back(link);
   for (const Event& event : work_.heap) {
     const Bundle& bundle = bundles_[event.id - links_.size()];  // before the first run only caps wait
     (bundle.size > 0 ? part(entries_[bundle.begin].link) : parts_[0]).heap.push_back(event);
   }
-  work_.touched.clear();
   work_.queued.clear();
   work_.heap.clear();
   run_parts();
@@ -196,7 +195,6 @@ void MaxMin::run_parts() {
   run(parts_[0]);
   for (auto& thread : threads) thread.join();
   for (Workspace& part : parts_) {
-    work_.touched.insert(work_.touched.end(), part.touched.begin(), part.touched.end());
     work_.changed.insert(work_.changed.end(), part.changed.begin(), part.changed.end());
     work_.moves.insert(work_.moves.end(), part.moves.begin(), part.moves.end());
     part = Workspace();
@@ -316,7 +314,7 @@ void MaxMin::drop_entries(BundleId id) {
     Member& hole = members_[link.begin + entry.slot];
     hole = members_[link.begin + --link.size];
     entries_[hole.entry].slot = entry.slot;
-    if (link.size == 0) link.open = link.frozen = 0;
+    if (link.size == 0) link.frozen = 0;
   }
   if (bundle.size > 0) entries_.give_back(bundle.begin, bundle.size);
   bundle.size = 0;

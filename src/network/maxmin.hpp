@@ -98,13 +98,15 @@ class MaxMin {
  private:
   friend class Filling;
 
-  struct Link {
+  struct alignas(64) Link {
     double capacity = 0;
     double frozen = 0;                            // Σ load · level of the members limited elsewhere
     double open = 0;                              // Σ load of the members limited here or not settled yet
     double level = kUnlimited;                    // infinite = not saturated
     double key = kUnlimited;                      // the lowest key with which it waits in the heap
     std::uint32_t begin = 0, size = 0, room = 0;  // its slab of members_
+    std::uint32_t open_members = 0;               // counted in `open`
+    std::uint32_t round = 0;                      // of the last touch
     std::uint8_t flags = 0;
   };
 
@@ -141,7 +143,7 @@ class MaxMin {
   // What one run of the filling works with; kept so that a later run allocates nothing.
   struct Workspace {
     std::vector<Event> heap;
-    std::vector<LinkId> touched, queued, changed;
+    std::vector<LinkId> queued, changed;
     std::vector<Move> moves;
   };
 
@@ -177,6 +179,7 @@ class MaxMin {
   Workspace work_;
   std::vector<Workspace> parts_;  // of the threads
   bool solved_ = true;
+  std::uint32_t round_ = 0;  // of changes and their solve
 };
 
 }  // namespace trunkline::network
