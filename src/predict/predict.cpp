@@ -158,6 +158,9 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   }
   p.assumed.insert(p.assumed.begin(), platform.assumed.begin(), platform.assumed.end());
   p.assumed.insert(p.assumed.begin(), job.assumed.begin(), job.assumed.end());
+  if (platform.nodes > 1 && (platform.fabric.routing != topology::Routing::ideal || platform.fabric.oversubscription > 1 || platform.fabric.placement != topology::Placement::packed)) {
+    p.assumed.emplace_back("network", "ideal: limited by the NICs alone; routing, oversubscription and placement are not applied");
+  }
   p.job = std::move(job);
   if (options.extras) p.bottleneck = bottleneck_of(p);
   return p;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "predict/prediction.hpp"
 
@@ -107,6 +108,25 @@ bool divides(const Job& job, const topology::Platform& platform, int tp, int pp)
   return job.batch.global % (platform.gpus() / replica) == 0;
 }
 
+std::vector<int> degrees(bool open, int stated, int most) {
+  if (!open) return {stated};
+  std::vector<int> out;
+  for (int n = 1; n <= most; n *= 2) out.push_back(n);
+  return out;
+}
+
+// `job` with the given degrees, everything else settled; the micro-batch only where the job leaves it open.
+Result<Job> candidate(Job job, const topology::Platform& platform, int tp, int pp, std::int64_t micro) {
+  const bool dp_stated = !job.open.dp;
+  if (dp_stated && tp * pp * job.parallelism.cp * job.parallelism.dp != platform.gpus()) return bad_input({}, "the stated dp leaves no room");
+  job.open.tp = job.open.pp = false;
+  job.parallelism.tp = tp;
+  job.parallelism.pp = pp;
+  job.batch.micro = micro;
+  job.open.micro = false;
+  return finish(std::move(job), platform);
+}
+
 // `parallelism: auto`: every tp within a node, pp and micro-batch that divide; the fastest that fits, else the smallest.
 Result<Job> search(const Job& asked, const PlatformModel& model, const Options& options) {
   const topology::Platform& platform = model.platform();
@@ -116,20 +136,11 @@ Result<Job> search(const Job& asked, const PlatformModel& model, const Options& 
   Options inner = options;
   inner.extras = false;
   inner.slots = false;
-  for (int tp = 1; tp <= platform.node.gpus; tp *= 2) {
-    if (!asked.open.tp && tp != asked.parallelism.tp) continue;
-    for (int pp = 1; pp <= 64; pp *= 2) {
-      if ((!asked.open.pp && pp != asked.parallelism.pp) || !divides(asked, platform, tp, pp)) continue;
-      for (std::int64_t micro = 1; micro <= 16; micro *= 2) {
-        if (!asked.open.micro && micro != asked.batch.micro) continue;
-        Job candidate = asked;
-        candidate.open.tp = candidate.open.pp = false;
-        candidate.parallelism.tp = tp;
-        candidate.parallelism.pp = pp;
-        candidate.batch.micro = micro;
-        candidate.open.dp = true;
-        candidate.open.micro = false;
-        const auto done = finish(candidate, platform);
+  for (int tp : degrees(asked.open.tp, asked.parallelism.tp, platform.node.gpus)) {
+    for (int pp : degrees(asked.open.pp, asked.parallelism.pp, 64)) {
+      if (!divides(asked, platform, tp, pp)) continue;
+      for (int micro : degrees(asked.open.micro, int(asked.batch.micro), 16)) {
+        const auto done = candidate(asked, platform, tp, pp, micro);
         if (!done) continue;
         const Bytes memory = memory_of(*done);
         if (memory < least) least = memory, smallest = *done;

@@ -104,9 +104,11 @@ class Suggester {
     });
   }
 
-  // Takes the ranks from data parallelism where they divide, else asks for more GPUs.
-  static void take_ranks(Parallelism& p, int factor) {
-    if (p.dp % factor == 0) p.dp /= factor;
+  // Takes the ranks from data parallelism; false where they do not divide (more GPUs are a suggestion of their own).
+  static bool take_ranks(Parallelism& p, int factor) {
+    if (p.dp % factor != 0) return false;
+    p.dp /= factor;
+    return true;
   }
 
   void wider_model_parallelism() {
@@ -119,7 +121,7 @@ class Suggester {
       Job job = job_;
       job.parallelism.tp *= factor;
       if (!may_split(job.parallelism.tp)) break;
-      take_ranks(job.parallelism, factor);
+      if (!take_ranks(job.parallelism, factor)) break;
       add(fmt::format("parallelism.tp: {}, dp: {}", job.parallelism.tp, job.parallelism.dp), job);
       if (found_.back().fits) break;
     }
@@ -128,7 +130,7 @@ class Suggester {
       Job job = job_;
       job.parallelism.pp *= factor;
       if (job_.model.towers.front().layers % (job.parallelism.pp * job.parallelism.vpp) != 0) break;
-      take_ranks(job.parallelism, factor);
+      if (!take_ranks(job.parallelism, factor)) break;
       add(fmt::format("parallelism.pp: {}, dp: {}", job.parallelism.pp, job.parallelism.dp), job);
       if (found_.back().fits) break;
     }
