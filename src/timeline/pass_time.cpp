@@ -34,6 +34,8 @@ PassTime& PassTime::operator+=(const PassTime& o) {
   matrix_s += o.matrix_s;
   memory_s += o.memory_s;
   attention_s += o.attention_s;
+  weight_s += o.weight_s;
+  ring_s += o.ring_s;
   exposed_s += o.exposed_s;
   hidden_s += o.hidden_s;
   hidden_sm_s += o.hidden_sm_s;
@@ -45,6 +47,8 @@ PassTime operator*(PassTime t, double n) {
   t.matrix_s *= n;
   t.memory_s *= n;
   t.attention_s *= n;
+  t.weight_s *= n;
+  t.ring_s *= n;
   t.exposed_s *= n;
   t.hidden_s *= n;
   t.hidden_sm_s *= n;
@@ -86,10 +90,23 @@ Seconds bandwidth_only(const collectives::Domain& domain, Collective collective,
 }  // namespace
 
 collectives::Cost Pricer::exchange(Exchange exchange, const collectives::Domain& domain, double bytes) const {
+  return exchange_with(exchange, domain, bytes, options_);
+}
+
+double Pricer::sm_share(Exchange exchange, const collectives::Domain& domain, double bytes) const {
+  if (!effects_.contention || gpu_.sms <= 0) return 0;
+  collectives::Options rings = options_;
+  if (!rings.algorithm) rings.algorithm = collectives::Algorithm::ring;
+  if (!rings.protocol) rings.protocol = collectives::Protocol::simple;
+  constexpr double kMostSms = 0.5;
+  return std::min(kMostSms, double(exchange_with(exchange, domain, bytes, rings).channels) / gpu_.sms);
+}
+
+collectives::Cost Pricer::exchange_with(Exchange exchange, const collectives::Domain& domain, double bytes, const collectives::Options& options) const {
   if (domain.ranks() <= 1 || bytes <= 0) return {};
   const Bytes size = scaled(Bytes(1), bytes);
   const Collective collective = collective_of(exchange);
-  collectives::Cost cost = time_of(domain, collective, size, options_);
+  collectives::Cost cost = time_of(domain, collective, size, options);
   if (!effects_.latency) cost.time = bandwidth_only(domain, collective, size);
   if (exchange == Exchange::ring_pass) cost.time = cost.time * double(domain.ranks() - 1);
   return cost;
@@ -130,27 +147,23 @@ void Pricer::add_exchange(const Op& op, PassTime& time) const {
   const double hidden = effects_.overlap ? op.hidden : 0;
   time.exposed_s += (1 - hidden) * cost.time.si();
   time.hidden_s += hidden * cost.time.si();
-  if (effects_.contention && gpu_.sms > 0) time.hidden_sm_s += hidden * cost.time.si() * std::min(0.5, double(cost.channels) / gpu_.sms);
+  if (hidden > 0) time.hidden_sm_s += hidden * cost.time.si() * sm_share(op.exchange, domain(op.group), op.size);
 }
 
 PassTime Pricer::price(const workload::Pass& pass) const {
   PassTime time;
-  double attention_exchange = 0;
   for (const Op& op : pass.ops) {
     if (effects_.launch) time.host_s += op.launches * behaviour_.launch_s;
     if (op.kind == Op::Kind::exchange) {
-      if (op.exchange == Exchange::ring_pass) attention_exchange += exchange(op.exchange, domain(op.group), op.size).time.si();
+      if (op.exchange == Exchange::ring_pass) time.ring_s += exchange(op.exchange, domain(op.group), op.size).time.si();
       else add_exchange(op, time);
       continue;
     }
     const double s = kernel_s(op);
     (op.kind == Op::Kind::memory ? time.memory_s : time.matrix_s) += s;
     if (op.kind == Op::Kind::attention) time.attention_s += s;
+    if (op.weight_gradient) time.weight_s += s;
   }
-  // Keys and values travel while attention works on the part that has arrived.
-  const double hidden = effects_.overlap ? std::min(attention_exchange, time.attention_s) : 0;
-  time.exposed_s += attention_exchange - hidden;
-  time.hidden_s += hidden;
   return time;
 }
 

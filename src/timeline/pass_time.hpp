@@ -17,8 +17,10 @@ struct PassTime {
   double matrix_s = 0;     // GEMMs and attention, burst rate
   double memory_s = 0;     // kernels bound by memory
   double attention_s = 0;  // part of matrix_s
+  double weight_s = 0;     // part of matrix_s: gradients of weights
   double exposed_s = 0;    // communication that nothing hides
   double hidden_s = 0;     // communication beside computation
+  double ring_s = 0;       // keys and values on their way round, hidden as far as attention lasts
   double hidden_sm_s = 0;  // Σ hidden time × share of the SMs it takes
   double host_s = 0;       // launch cost
 
@@ -34,6 +36,10 @@ class Pricer {
 
   PassTime price(const workload::Pass& pass) const;
 
+  // Share of the SMs that an exchange takes from computation beside it: that of rings, whichever algorithm is chosen, as a
+  // choice that depends on bandwidths would let a faster link slow computation down.
+  double sm_share(workload::Exchange exchange, const collectives::Domain& domain, double bytes) const;
+
   // One exchange alone.
   collectives::Cost exchange(workload::Exchange exchange, const collectives::Domain& domain, double bytes) const;
   const collectives::Domain& domain(workload::Group group) const;
@@ -41,6 +47,7 @@ class Pricer {
  private:
   double kernel_s(const workload::Op& op) const;
   void add_exchange(const workload::Op& op, PassTime& time) const;
+  collectives::Cost exchange_with(workload::Exchange exchange, const collectives::Domain& domain, double bytes, const collectives::Options& options) const;
 
   const kernels::Kernels& kernels_;
   const catalog::Gpu& gpu_;

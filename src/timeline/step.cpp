@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "timeline/chunk_time.hpp"
+#include "timeline/layer_split.hpp"
 #include "timeline/overlap.hpp"
 
 namespace trunkline::timeline {
@@ -14,38 +16,18 @@ namespace {
 
 Picoseconds ps(double s) { return Picoseconds(std::llround(s * 1e12)); }
 
-// One chunk of layers on one stage, forward or backward, in seconds.
-struct ChunkTime {
-  double matrix = 0, memory = 0, tensor = 0, shard = 0, host = 0, hidden = 0, contention = 0;
-
-  double compute() const { return matrix + memory + contention; }
-  double gpu() const { return compute() + tensor + shard; }
-  double launch_gap() const { return std::max(0.0, host - gpu()); }
-  double total() const { return gpu() + launch_gap(); }
-  void add(const PassTime& t, double n) {
-    matrix += t.matrix_s * n;
-    memory += t.memory_s * n;
-    tensor += t.exposed_s * n;
-    hidden += t.hidden_s * n;
-    contention += t.hidden_sm_s * n;
-    host += t.host_s * n;
-  }
-  ChunkTime& operator+=(const ChunkTime& o) {
-    matrix += o.matrix, memory += o.memory, tensor += o.tensor, shard += o.shard;
-    host += o.host, hidden += o.hidden, contention += o.contention;
-    return *this;
-  }
-};
-
 struct LayerPrices {
-  PassTime forward, backward, recompute;
+  PassTime forward, backward, recompute;  // backward with what it recomputes
   double parameters = 0, expert_parameters = 0, adapters = 0;
 };
 
-struct Chunk {
-  double dense = 0, experts = 0;
-  bool first = false, last = false;
-};
+// Bytes an update moves for one parameter: gradient, fp32 weight and states read and written, 16-bit copy, gradient norm.
+double update_bytes(workload::Optimizer optimizer) {
+  int states = 0;  // Adafactor's are a row and a column a matrix
+  if (optimizer == workload::Optimizer::adamw) states = 2;
+  if (optimizer == workload::Optimizer::sgd || optimizer == workload::Optimizer::lion) states = 1;
+  return 4 + (1 + states) * 8 + 2 + 4;
+}
 
 class StepTimer {
  public:
@@ -86,6 +68,7 @@ class StepTimer {
       l.forward = pricer_.price(work.forward);
       l.backward = pricer_.price(work.backward);
       l.recompute = pricer_.price(work.recompute) * (in_.job.recompute == workload::Recompute::full ? in_.job.recompute_share : 1.0);
+      l.backward += l.recompute;
       l.parameters = work.parameters;
       l.expert_parameters = work.expert_parameters;
       l.adapters = work.adapter_parameters;
@@ -100,17 +83,8 @@ class StepTimer {
     towers_.push_back(t);
   }
 
-  // How many of `count` layers chunk `index` of `chunks` holds: as even as can be, the remainder in the middle chunks,
-  // away from the embedding and the output layer.
-  static double share(int count, int index, int chunks) {
-    const int base = count / chunks, rest = count % chunks;
-    const int from = (chunks - rest + 1) / 2;
-    return base + (index >= from && index < from + rest ? 1 : 0);
-  }
-
-  Chunk chunk(const workload::TowerWork& tower, int stage, int c) const {
-    const int index = c * stages_ + stage, all = stages_ * chunks_;
-    return {share(tower.dense.count, index, all), share(tower.experts.count, index, all), index == 0, index == all - 1};
+  LayerSplit held_by(const workload::TowerWork& tower, int stage, int c) const {
+    return layers_of_chunk(tower, c * stages_ + stage, stages_ * chunks_);
   }
 
   double gathered_bytes() const {
@@ -136,72 +110,77 @@ class StepTimer {
     return bucketed_gather(pieces, pricer_.exchange(Exchange::all_gather, domain, bytes / pieces).time.si(), first_forward, overlap);
   }
 
-  // Power limit, SM contention and the fitted factor, applied to a chunk as a whole.
-  void settle(ChunkTime& t) const {
-    if (in_.effects.sustained && t.matrix > 0) {
-      const double duty = t.matrix / std::max(t.matrix + t.memory, t.gpu());
-      const double left = in_.kernels.sustained(in_.job.precision.compute);
-      t.matrix /= 1 - duty * (1 - left);
+  // What sharding adds to a run: weights fetched ahead of use, gradients scattered behind it.
+  void add_sharding(LayerRun& run, double parameters, double experts, double trained, bool fetched, bool backward) const {
+    if (!sharded_) return;
+    const auto both = [&](Exchange exchange, double dense_bytes, double expert_bytes) {
+      return pricer_.exchange(exchange, in_.domains.shard, dense_bytes).time.si() + pricer_.exchange(exchange, in_.domains.expert_data, expert_bytes).time.si();
+    };
+    const double dense = parameters - experts, bytes = in_.behaviour.reduce_bytes;
+    run.sharding_sms = pricer_.sm_share(Exchange::all_gather, in_.domains.shard, dense * gathered_bytes());
+    if (fetched) run.gather_s = both(Exchange::all_gather, dense * gathered_bytes(), experts * gathered_bytes());
+    if (!backward || !(in_.behaviour.sharded_reduce_each_micro || micro_batches_ == 1)) return;
+    const double trained_experts = in_.job.kind == workload::TrainingKind::full ? experts : 0;
+    run.reduce_s = both(Exchange::reduce_scatter, (trained - trained_experts) * bytes, trained_experts * bytes);
+    if (p_.sharding == Sharding::hsdp) {
+      run.reduce_s += pricer_.exchange(Exchange::all_reduce, in_.domains.replica, trained * bytes / in_.domains.shard.ranks()).time.si();
     }
-    const double factor = in_.effects.fitted ? in_.compute_factor : 1;
-    t.matrix *= factor;
-    t.memory *= factor;
-    t.contention *= factor;
-    t.host *= factor;
   }
 
-  void add_sharding(ChunkTime& t, double layers, const LayerPrices& l, double compute_s, bool backward) const {
-    if (!sharded_ || layers <= 0) return;
-    const double parameters = l.parameters;
-    const collectives::Cost gather = pricer_.exchange(Exchange::all_gather, in_.domains.shard, parameters * gathered_bytes());
-    collectives::Cost reduce;
-    if (backward && (in_.behaviour.sharded_reduce_each_micro || micro_batches_ == 1)) {
-      const double trained = in_.job.kind == workload::TrainingKind::full ? parameters : l.adapters;
-      reduce = pricer_.exchange(Exchange::reduce_scatter, in_.domains.shard, trained * in_.behaviour.reduce_bytes);
-      if (p_.sharding == Sharding::hsdp && in_.domains.replica.ranks() > 1) {
-        reduce.time += pricer_.exchange(Exchange::all_reduce, in_.domains.replica, trained * in_.behaviour.reduce_bytes / in_.domains.shard.ranks()).time;
-      }
-    }
-    const bool regather = !backward || in_.behaviour.reshard_after_forward;
-    const double gather_s = regather ? gather.time.si() : 0;
-    Overlapped o = backward ? sharded_backward(layers, compute_s, gather_s, reduce.time.si()) : sharded_forward(layers, compute_s, gather_s);
-    if (!in_.effects.overlap) o = {layers * (gather_s + reduce.time.si()), 0};
-    t.shard += o.exposed_s;
-    t.hidden += o.hidden_s;
-    if (in_.effects.contention && in_.gpu.sms > 0) t.contention += o.hidden_s * std::min(0.5, double(gather.channels) / in_.gpu.sms);
+  void add_run(std::vector<LayerRun>& runs, const LayerPrices& l, double layers, bool backward) const {
+    if (layers <= 0) return;
+    LayerRun run;
+    run.layers = layers;
+    run.pass = backward ? l.backward : l.forward;
+    if (backward) run.recompute = l.recompute;
+    const double trained = in_.job.kind == workload::TrainingKind::full ? l.parameters : l.adapters;
+    add_sharding(run, l.parameters, l.expert_parameters, trained, !backward || in_.behaviour.reshard_after_forward, backward);
+    runs.push_back(run);
   }
 
-  ChunkTime chunk_time(int stage, int c, bool backward) const {
-    ChunkTime sum;
+  // Embedding or output layer: fetched for the forward, and kept.
+  void add_end(std::vector<LayerRun>& runs, const PassTime& pass, double parameters, bool backward) const {
+    LayerRun run;
+    run.pass = pass;
+    const double trained = in_.job.kind == workload::TrainingKind::full ? parameters : 0;
+    add_sharding(run, parameters, 0, trained, !backward, backward);
+    runs.push_back(run);
+  }
+
+  ChunkTime time_of_chunk(int stage, int c, bool backward) {
+    runs_.clear();
     for (std::size_t i = 0; i < towers_.size(); ++i) {
       const TowerPrices& t = towers_[i];
-      const Chunk held = chunk(in_.work.towers[i], stage, c);
-      ChunkTime time;
-      const auto add_layers = [&](const LayerPrices& l, double n) {
-        ChunkTime layers;
-        layers.add(backward ? l.backward : l.forward, n);
-        if (backward) layers.add(l.recompute, n);
-        if (n > 0) add_sharding(layers, n, l, layers.gpu() / n, backward);
-        time += layers;
-      };
-      add_layers(t.dense, held.dense);
-      add_layers(t.experts, held.experts);
-      if (held.first) time.add(backward ? t.before_b : t.before_f, 1);
-      if (held.last) time.add(backward ? t.after_b : t.after_f, 1);
-      sum += time;
+      const workload::TowerWork& work = in_.work.towers[i];
+      const LayerSplit held = held_by(work, stage, c);
+      if (!backward) {
+        if (held.first) add_end(runs_, t.before_f, work.before_parameters, false);
+        add_run(runs_, t.dense, held.dense, false);
+        add_run(runs_, t.experts, held.experts, false);
+        if (held.last) add_end(runs_, t.after_f, work.after_parameters, false);
+      } else {
+        if (held.last) add_end(runs_, t.after_b, work.after_parameters, true);
+        add_run(runs_, t.experts, held.experts, true);
+        add_run(runs_, t.dense, held.dense, true);
+        if (held.first) add_end(runs_, t.before_b, work.before_parameters, true);
+      }
     }
-    settle(sum);
-    return sum;
+    ChunkRules rules;
+    rules.factor = in_.effects.fitted ? in_.compute_factor : 1;
+    rules.sustained = in_.effects.sustained ? in_.kernels.sustained(in_.job.precision.compute) : 1;
+    rules.overlap = in_.effects.overlap;
+    rules.backward = backward;
+    return chunk_time(runs_, rules);
   }
 
   StageCost stage_cost(int stage) {
     StageCost cost;
     ChunkTime stage_sum;
     for (int c = 0; c < chunks_; ++c) {
-      const ChunkTime f = chunk_time(stage, c, false), b = chunk_time(stage, c, true);
+      const ChunkTime f = time_of_chunk(stage, c, false), b = time_of_chunk(stage, c, true);
       cost.forward.push_back(ps(f.total()));
       cost.backward.push_back(ps(b.total()));
-      cost.weight_gradient.push_back(ps(0.5 * b.matrix));  // one of backward's two matrix products of each layer
+      cost.weight_gradient.push_back(ps(b.weight));
       forward_[std::size_t(stage)] += f;
       backward_[std::size_t(stage)] += b;
       gap_[std::size_t(stage)] += f.launch_gap() + b.launch_gap();
@@ -216,7 +195,7 @@ class StepTimer {
     double sum = 0;
     for (std::size_t i = 0; i < towers_.size(); ++i) {
       for (int c = 0; c < chunks_; ++c) {
-        const Chunk held = chunk(in_.work.towers[i], stage, c);
+        const LayerSplit held = held_by(in_.work.towers[i], stage, c);
         const auto of = [&](const LayerPrices& l) { return adapters ? l.adapters : experts_only ? l.expert_parameters : l.parameters - l.expert_parameters; };
         sum += held.dense * of(towers_[i].dense) + held.experts * of(towers_[i].experts);
         if (adapters) continue;
@@ -238,7 +217,7 @@ class StepTimer {
     // Beside what gradients and weights travel: the last micro-batch's backward and the first one's forward; interleaved
     // schedules finish a chunk for a whole group of micro-batches before the next, so the group's passes count.
     const double group = chunks_ > 1 ? double(std::min<std::int64_t>(stages_, micro_batches_)) : 1;
-    const double last_backward = backward_[std::size_t(stage)].gpu() * group, first_forward = forward_[std::size_t(stage)].gpu() * group;
+    const double last_backward = backward_[std::size_t(stage)].total() * group, first_forward = forward_[std::size_t(stage)].total() * group;
     const bool zero1 = p_.sharding == Sharding::zero1 || p_.sharding == Sharding::zero2;
     const auto sync = [&](const collectives::Domain& domain, const collectives::Domain& sharers, double parameters) {
       if (sharded_ || domain.ranks() <= 1 || parameters <= 0) return;
@@ -246,21 +225,21 @@ class StepTimer {
       const double buckets = std::max(1.0, std::ceil(bytes / bucket_bytes(domain)));
       const bool overlap = in_.effects.overlap && in_.behaviour.reduce_overlap;
       const bool scatter = zero1 && sharers.ranks() == domain.ranks();
-      const collectives::Cost one = pricer_.exchange(scatter ? Exchange::reduce_scatter : Exchange::all_reduce, domain, bytes / buckets);
-      const Overlapped reduce = bucketed_reduction(buckets, one.time.si(), last_backward, overlap);
+      const Exchange kind = scatter ? Exchange::reduce_scatter : Exchange::all_reduce;
+      const Overlapped reduce = bucketed_reduction(buckets, pricer_.exchange(kind, domain, bytes / buckets).time.si(), last_backward, overlap);
       const Overlapped gather = zero1 ? gather_parameters(sharers, parameters, first_forward) : Overlapped{};
       t.reduce += reduce.exposed_s;
       t.gather += gather.exposed_s;
       const double hidden = reduce.hidden_s + gather.hidden_s;
       t.hidden += hidden;
-      if (in_.effects.contention && in_.gpu.sms > 0) t.contention += hidden * std::min(0.5, double(one.channels) / in_.gpu.sms);
+      t.contention += hidden * pricer_.sm_share(kind, domain, bytes / buckets);
     };
     sync(in_.domains.data, in_.domains.shard, held);
     sync(in_.domains.expert_data, in_.domains.expert_data, experts);
-    const double shard = zero1 || sharded_ ? std::max(1, in_.domains.shard.ranks()) : 1;
+    const bool shared = zero1 || sharded_;
+    const double shards = shared ? in_.domains.shard.ranks() : 1, expert_shards = shared ? in_.domains.expert_data.ranks() : 1;
     if (in_.effects.memory_bound) {
-      constexpr double kAdamBytes = 4 + 3 * 8 + 2 + 4;  // gradient, master and two moments read + written, 16-bit copy, norm
-      t.optimizer = in_.kernels.memory_bound((held + experts) / shard * kAdamBytes, kernels::MemoryKind::optimizer).si();
+      t.optimizer = in_.kernels.memory_bound((held / shards + experts / expert_shards) * update_bytes(in_.job.optimizer), kernels::MemoryKind::optimizer).si();
     }
     t.other = in_.effects.launch ? in_.behaviour.step_overhead_s : 0;
     return t;
@@ -274,8 +253,9 @@ class StepTimer {
     Picoseconds reduced = 0, after = 0;
     for (int s = 0; s < stages_; ++s) {
       const Tail t = tail(s);
-      reduced = std::max(reduced, timeline.stage_end[std::size_t(s)] + ps(t.reduce) + ps(t.contention));
-      after = std::max(after, ps(t.optimizer) + ps(t.gather) + ps(t.other));
+      // Weights are fetched beside the stage's first forward: what that does not hide delays the stage.
+      reduced = std::max(reduced, ps(t.gather) + timeline.stage_end[std::size_t(s)] + ps(t.reduce) + ps(t.contention));
+      after = std::max(after, ps(t.optimizer) + ps(t.other));
     }
     const auto b = std::size_t(busiest);
     const Tail t = tail(busiest);
@@ -307,9 +287,7 @@ class StepTimer {
     d.hidden_comm_s = all.hidden * m + t.hidden;
     d.launch_s = gap_[b] * m;
     d.busiest_stage = busiest;
-    for (const auto& tower : towers_) {
-      d.recompute_s += (tower.dense.recompute.matrix_s + tower.dense.recompute.memory_s) * m;
-    }
+    d.recompute_s = all.recompute * m;
     result.slots = timeline.slots;
     return result;
   }
@@ -321,6 +299,7 @@ class StepTimer {
   bool sharded_ = false;
   int stages_ = 1, chunks_ = 1;
   std::vector<TowerPrices> towers_;
+  std::vector<LayerRun> runs_;
   std::vector<ChunkTime> forward_ = std::vector<ChunkTime>(std::size_t(std::max(1, in_.job.parallelism.pp)));
   std::vector<ChunkTime> backward_ = forward_;
   std::vector<double> gap_ = std::vector<double>(forward_.size());
