@@ -80,6 +80,8 @@ Result<Subject> subject_of(const measure::Settings& settings) {
     for (const auto& backend : machine_backends()) {
       for (auto& probe : backend.probes()) out.probes.push_back(std::move(probe));
       out.options.libraries.insert(out.options.libraries.end(), backend.libraries.begin(), backend.libraries.end());
+      if (backend.describe) out.options.describe.push_back(backend.describe);
+      if (backend.complete) out.options.complete.push_back(backend.complete);
     }
     return out;
   }

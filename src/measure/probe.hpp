@@ -41,6 +41,15 @@ class Probe {
 
 using Probes = std::vector<std::unique_ptr<Probe>>;
 
+// Something that a backend stands on, for `doctor`.
+struct Need {
+  std::string name;        // "NVIDIA driver"
+  std::string needed_for;  // "gpu.*"
+  bool present = false;
+  std::string found;  // what is there, or what is missing
+  std::string fix;    // empty where it is present
+};
+
 // A folder of src/backends/ as the command line sees it.
 struct Backend {
   std::string name;
@@ -50,6 +59,10 @@ struct Backend {
   std::vector<std::pair<std::string, std::string>> libraries = {};
   // What the build left out, and how to get it: for `doctor`. Empty = nothing.
   std::string missing = {}, fix = {};
+  // What this backend knows of the machine, added at the start and at the end of a run. Libraries that are opened at run time
+  // are opened here at the earliest, so that other commands start without them.
+  std::function<void(Context&)> describe = {}, complete = {};
+  std::function<std::vector<Need>()> needs = {};  // for `doctor`; may open libraries
 };
 
 // The probes that `words` select, in their own order: a name, or the beginning of names up to a dot ("storage"). All of them

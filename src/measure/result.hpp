@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "measure/gpu_state.hpp"
 #include "stats/confidence.hpp"
 #include "stats/summary.hpp"
 
@@ -122,7 +123,8 @@ struct Context {
   std::optional<double> clock_min_hz, clock_max_hz;       // allowed range
   std::optional<double> clock_before_hz, clock_after_hz;  // mean over the CPUs
   std::optional<double> load_before, load_after;
-  std::optional<double> steal_share;                             // over the whole run
+  std::optional<double> steal_share;  // over the whole run
+  std::vector<GpuState> gpus;
   std::string driver, cuda, nccl;                                // versions
   std::vector<std::pair<std::string, std::string>> libraries;    // others that took part: {"liburing", "2.3"}
   std::vector<std::pair<std::string, std::string>> environment;  // NCCL_*, UCX_*, OMPI_MCA_* and their like

@@ -68,6 +68,32 @@ Json json_of(const ProbeResult& p) {
   return out;
 }
 
+Json json_of(const GpuReading& r) {
+  return {{"sm_clock_hz", number(r.sm_clock_hz)},
+          {"memory_clock_hz", number(r.memory_clock_hz)},
+          {"power_w", number(r.power_w)},
+          {"temperature_c", number(r.temperature_c)},
+          {"pcie_generation", or_null(r.pcie_generation)},
+          {"pcie_width", or_null(r.pcie_width)},
+          {"throttle", r.throttle}};
+}
+
+Json json_of(const GpuState& g) {
+  return {{"index", g.index},
+          {"name", or_null(g.name)},
+          {"uuid", or_null(g.uuid)},
+          {"pci", or_null(g.pci)},
+          {"memory_bytes", or_null(g.memory_bytes)},
+          {"pcie_generation", or_null(g.pcie_generation)},
+          {"pcie_width", or_null(g.pcie_width)},
+          {"sm_clock_hz", number(g.sm_clock_hz)},
+          {"power_limit_w", number(g.power_limit_w)},
+          {"ecc", or_null(g.ecc)},
+          {"links_up", or_null(g.links_up)},
+          {"before", json_of(g.before)},
+          {"after", json_of(g.after)}};
+}
+
 Json json_of(const Context& c) {
   Json out = {{"schema_version", kSchemaVersion},
               {"tool", "trunkline"},
@@ -98,6 +124,7 @@ Json json_of(const Context& c) {
                 {"after_hz", number(c.clock_after_hz)}}},
               {"load", {{"before", number(c.load_before)}, {"after", number(c.load_after)}}},
               {"steal_share", number(c.steal_share)},
+              {"gpus", Json::array()},
               {"driver", or_null(c.driver)},
               {"cuda", or_null(c.cuda)},
               {"nccl", or_null(c.nccl)},
@@ -105,6 +132,7 @@ Json json_of(const Context& c) {
               {"environment", json_of(c.environment)},
               {"topology_hash", or_null(c.topology_hash)}};
   for (const NumaNode& n : c.numa) out["numa"].push_back({{"index", n.index}, {"cpus", n.cpus}, {"memory_bytes", n.memory_bytes}});
+  for (const GpuState& g : c.gpus) out["gpus"].push_back(json_of(g));
   return out;
 }
 

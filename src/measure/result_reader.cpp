@@ -232,6 +232,51 @@ Result<void> read_machine(const Value& map, Context& c) {
   return {};
 }
 
+Result<void> read(const Value& map, const char* key, std::optional<bool>& out) {
+  if (!present(map, key)) return {};
+  bool value = false;
+  TRUNKLINE_TRY(read(map, key, value));
+  out = value;
+  return {};
+}
+
+Result<void> read(const Value& map, const char* key, GpuReading& out) {
+  TRUNKLINE_ASSIGN(reading, block(map, key));
+  if (!reading) return {};
+  TRUNKLINE_TRY(read(*reading, "sm_clock_hz", out.sm_clock_hz));
+  TRUNKLINE_TRY(read(*reading, "memory_clock_hz", out.memory_clock_hz));
+  TRUNKLINE_TRY(read(*reading, "power_w", out.power_w));
+  TRUNKLINE_TRY(read(*reading, "temperature_c", out.temperature_c));
+  TRUNKLINE_TRY(read(*reading, "pcie_generation", out.pcie_generation));
+  TRUNKLINE_TRY(read(*reading, "pcie_width", out.pcie_width));
+  TRUNKLINE_TRY(read(*reading, "throttle", out.throttle));
+  return {};
+}
+
+Result<void> read_gpus(const Value& map, Context& c) {
+  TRUNKLINE_ASSIGN(gpus, blocks(map, "gpus"));
+  for (const Value* item : gpus) {
+    GpuState gpu;
+    std::optional<int> index;
+    TRUNKLINE_TRY(read(*item, "index", index));
+    gpu.index = index.value_or(int(c.gpus.size()));
+    TRUNKLINE_TRY(read(*item, "name", gpu.name));
+    TRUNKLINE_TRY(read(*item, "uuid", gpu.uuid));
+    TRUNKLINE_TRY(read(*item, "pci", gpu.pci));
+    TRUNKLINE_TRY(read(*item, "memory_bytes", gpu.memory_bytes));
+    TRUNKLINE_TRY(read(*item, "pcie_generation", gpu.pcie_generation));
+    TRUNKLINE_TRY(read(*item, "pcie_width", gpu.pcie_width));
+    TRUNKLINE_TRY(read(*item, "sm_clock_hz", gpu.sm_clock_hz));
+    TRUNKLINE_TRY(read(*item, "power_limit_w", gpu.power_limit_w));
+    TRUNKLINE_TRY(read(*item, "ecc", gpu.ecc));
+    TRUNKLINE_TRY(read(*item, "links_up", gpu.links_up));
+    TRUNKLINE_TRY(read(*item, "before", gpu.before));
+    TRUNKLINE_TRY(read(*item, "after", gpu.after));
+    c.gpus.push_back(std::move(gpu));
+  }
+  return {};
+}
+
 Result<void> read_run(const Value& map, Context& c) {
   TRUNKLINE_TRY(read(map, "tool_version", c.tool_version));
   TRUNKLINE_TRY(read(map, "command_line", c.command_line));
@@ -278,6 +323,7 @@ Result<Context> context_from(const Value& root) {
   Context c;
   TRUNKLINE_TRY(read_run(*map, c));
   TRUNKLINE_TRY(read_machine(*map, c));
+  TRUNKLINE_TRY(read_gpus(*map, c));
   return c;
 }
 

@@ -18,6 +18,9 @@ Measurement sample() {
   m.context.clock_before_hz = 2.4e9;
   m.context.environment = {{"NCCL_DEBUG", "INFO"}};
   m.context.seed = std::numeric_limits<std::uint64_t>::max();
+  GpuState gpu{0, "NVIDIA H200", "GPU-1", "0000:18:00.0", 150'754'820'096, 5, 16, 1.98e9, 700, true, 18, {}, {}};
+  gpu.after = {1.4e9, 3.2e9, 690.5, 61, 5, 16, {"power cap"}};
+  m.context.gpus = {gpu};
   m.complete = true;
   ProbeResult p;
   p.name = "storage.write";

@@ -91,6 +91,7 @@ Context context_of(Environment& environment, const Settings& settings, const Run
     else
       context.libraries.emplace_back(name, version);
   }
+  for (const auto& add : options.describe) add(context);
   return context;
 }
 
@@ -122,6 +123,7 @@ Measurement run(Environment& environment, std::span<Probe* const> probes, const 
     save(out);
   }
   environment.complete(out.context);
+  for (const auto& add : options.complete) add(out.context);
   out.complete = !interrupted;
   save(out);
   return out;

@@ -17,6 +17,7 @@ struct RunOptions {
   Seconds per_probe = seconds(20);
   Seconds quick_total = seconds(60);  // with Settings::quick, for all probes together
   double precision = 0.02;
+  std::vector<std::function<void(Context&)>> describe = {}, complete = {};  // what backends add to the context
 };
 
 // What a run tells while it goes on.
