@@ -1,10 +1,12 @@
-// The same problems solved here and by SimGrid (its CM02 model), in one run: times, their ratio, and how far the answers differ.
+// The same problems solved here and by SimGrid (its CM02 model), in one run: processor time, the ratio, and how far the answers differ.
 //
 //   bench_network_simgrid [--quick] [FILE.flows …]
 //
 // Solver: all flows of a case started at once, the rates of the first instant. SimGrid's time includes its bookkeeping of flows, ours
 // that of bundles. Files: run to completion on SimGrid's fat tree (1,024 hosts) with SimGrid's routes, latencies and weights (a flow
-// counts 1/latency) on both sides. Exit status 1 where answers differ by more than 1e-6 (rates) or 0.5 % (completions).
+// counts 1/latency) on both sides. SimGrid stops filling at an absolute precision (maxmin/precision), which with weights of 1/latency
+// leaves some single flows far from max-min fair; the rates here are those of the plain reference in tests/property. Exit status 1 where
+// answers differ by more than 1e-6 (rates) or 0.5 % (completions).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -28,7 +30,7 @@ bool solve_case(std::size_t hosts, std::size_t flows) {
   std::vector<BundleId> bundles;
   for (const auto& path : problem.paths) bundles.push_back(sharing.join(path));
   sharing.solve();
-  const double ours = watch.seconds();
+  const double ours = watch.cpu();
   const auto theirs = solve_with_simgrid(problem);
   double farthest = 0;
   for (std::size_t f = 0; f < flows; ++f) farthest = std::max(farthest, std::abs(sharing.level(bundles[f]) / theirs.rates[f] - 1));
@@ -50,7 +52,7 @@ std::vector<double> run_here(const std::vector<TreeFlow>& flows, const TreeRun& 
     sim.add(path, Bytes(std::int64_t(flows[i].bytes)), picoseconds(seconds(flows[i].start + tree.latency[i])), options);
   }
   sim.run();
-  seconds_taken = watch.seconds();
+  seconds_taken = watch.cpu();
   std::vector<double> out;
   for (std::size_t i = 0; i < flows.size(); ++i) out.push_back(to_seconds(*sim.completion(FlowId(i))).si() - flows[i].start);
   return out;
@@ -72,15 +74,15 @@ bool run_file(const std::string& file) {
   const auto tree = run_tree_with_simgrid(flows);
   double exact_time = 0, near_time = 0;
   const auto exact = run_here(flows, tree, 0, exact_time), near = run_here(flows, tree, 0.001, near_time);
-  double farthest = 0;
-  for (std::size_t i = 0; i < flows.size(); ++i) farthest = std::max(farthest, std::abs(exact[i] / tree.completion[i] - 1));
+  int apart = 0;
+  for (std::size_t i = 0; i < flows.size(); ++i) apart += std::abs(exact[i] / tree.completion[i] - 1) > 0.005;
   const Times a = summary(tree.completion), b = summary(exact), c = summary(near);
   fmt::print("\n{}: {} flows\n", file.substr(file.rfind('/') + 1), flows.size());
   print_times("SimGrid CM02", tree.seconds, a);
   print_times("here, exact", exact_time, b);
   print_times("here, tolerance 0.1 %", near_time, c);
-  fmt::print("  SimGrid takes {:.0f} times as long as exact, {:.0f} times as long as tolerance; farthest single flow {:.2e}\n",
-             tree.seconds / exact_time, tree.seconds / near_time, farthest);
+  fmt::print("  SimGrid takes {:.0f} times as long as exact, {:.0f} times as long as tolerance; {} single flows more than 0.5 % apart\n",
+             tree.seconds / exact_time, tree.seconds / near_time, apart);
   const auto near_enough = [](double x, double y) { return std::abs(x / y - 1) < 0.005; };
   return near_enough(b.mean, a.mean) && near_enough(b.p99, a.p99) && near_enough(b.max, a.max);
 }

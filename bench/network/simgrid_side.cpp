@@ -83,20 +83,19 @@ Answer in_child(Work work) {
 }
 
 // CM02 without corrections: plain max-min sharing, no traffic of acknowledgements, no TCP window.
-void configure(int& argc, std::vector<std::string>& words, std::vector<char*>& argv) {
-  words = {"bench", "--cfg=network/model:CM02", "--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0", "--log=root.thresh:error"};
-  argv.clear();
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  argc = int(words.size());
-}
-
 struct Engine {
-  std::vector<std::string> words;
-  std::vector<char*> argv;
-  int argc = 0;
-  sg::Engine engine;
-  Engine() : engine((configure(argc, words, argv), &argc), argv.data()) {}
+  std::vector<std::string> words{"bench", "--cfg=network/model:CM02", "--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0",
+                                 "--log=root.thresh:error"};
+  std::vector<char*> arguments = pointers();
+  int count = int(words.size());
+  sg::Engine engine{&count, arguments.data()};
+
+  std::vector<char*> pointers() {
+    std::vector<char*> out;
+    for (auto& word : words) out.push_back(word.data());
+    out.push_back(nullptr);
+    return out;
+  }
 };
 
 std::vector<sg::LinkInRoute> route_over(const std::vector<sg::Link*>& links, std::uint32_t a, std::uint32_t b) {
@@ -132,7 +131,7 @@ SolvedBySimGrid solve_with_simgrid(const SolverCase& problem) {
         comms.back()->start();
       }
       sg::this_actor::sleep_for(1);
-      answer.seconds = watch.seconds();
+      answer.seconds = watch.cpu();
       for (const auto& comm : comms) answer.rates.push_back(double(kSize) - comm->get_remaining());
       hand_over(answer);
     });
@@ -182,7 +181,7 @@ TreeRun run_tree_with_simgrid(const std::vector<TreeFlow>& flows) {
         comms[i]->start();
       }
       for (const auto& comm : comms) comm->wait();
-      answer.seconds = watch.seconds();
+      answer.seconds = watch.cpu();
       for (std::size_t i = 0; i < flows.size(); ++i) answer.completion.push_back(comms[i]->get_finish_time() - flows[i].start);
       hand_over(answer);
     });

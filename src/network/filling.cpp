@@ -136,7 +136,11 @@ void Filling::schedule_queued(double level) {
   for (const LinkId id : work_.queued) {
     Link& link = s_.links_[id];
     link.flags &= std::uint8_t(~kQueued);
-    if ((link.flags & kHolding) || link.key < kUnlimited || fills_before(link, level)) schedule(id);
+    if ((link.flags & kHolding) || link.key < kUnlimited || fills_before(link, level)) {
+      schedule(id);
+    } else {
+      some_idle_ = true;
+    }
   }
   work_.queued.clear();
 }
@@ -181,6 +185,10 @@ void Filling::look_at(LinkId id, double water) {
   if (water != link.key || (link.flags & kSettled)) return;  // an older, higher or lower event of the same link
   link.key = kUnlimited;
   const bool holding = link.flags & kHolding;
+  if (const double bound = lower_bound(link); !holding && bound < kUnlimited && !reached(bound, water)) {
+    wait_until(id, bound);
+    return;
+  }
   const double level = saturation(link, id, water);
   if (holding && (level > link.level || same(level, link.level))) {
     if (!reached(link.level, water)) {
@@ -214,6 +222,7 @@ bool Filling::wait_for_others(LinkId id, double level) {
 
 // Gives an event to idle links that a link's open members cross and that may fill before `level`.
 bool Filling::call_idle(LinkId id, double level) {
+  if (!some_idle_) return false;
   const Link& link = s_.links_[id];
   bool any = false;
   for (std::uint32_t i = 0; i < link.size; ++i) {
@@ -352,7 +361,7 @@ void Filling::run() {
 void Filling::reach_cap(BundleId id, double cap) {
   const Bundle& bundle = s_.bundles_[id];
   if (bundle.bottleneck != MaxMin::kNone || bundle.cap != cap) return;  // limited by a link meanwhile, or another bundle by now
-  if (call_idle_of(bundle, MaxMin::kNone, cap)) {
+  if (some_idle_ && call_idle_of(bundle, MaxMin::kNone, cap)) {
     push_cap(id);
     return;
   }

@@ -64,6 +64,7 @@ class Filling {
 
   MaxMin& s_;
   MaxMin::Workspace& work_;
+  bool some_idle_ = false;
 };
 
 }  // namespace trunkline::network
