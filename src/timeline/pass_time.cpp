@@ -160,7 +160,9 @@ PassTime Pricer::price(const workload::Pass& pass) const {
       continue;
     }
     const double s = kernel_s(op);
-    (op.kind == Op::Kind::memory ? time.memory_s : time.matrix_s) += s;
+    // Attention that is not fused spends its time moving scores: the power limit does not touch it.
+    const bool moves = op.kind == Op::Kind::memory || (op.kind == Op::Kind::attention && !op.flash);
+    (moves ? time.memory_s : time.matrix_s) += s;
     if (op.kind == Op::Kind::attention) time.attention_s += s;
     if (op.weight_gradient) time.weight_s += s;
   }
