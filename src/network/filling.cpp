@@ -189,7 +189,9 @@ void Filling::look_at(LinkId id, double water) {
     wait_until(id, bound);
     return;
   }
-  const double level = saturation(link, id, water);
+  // From nothing all members are open or at most at the water's level: the sums say it all.
+  const bool sums_do = all_open_ && !holding && link.open_members > 0;
+  const double level = sums_do ? std::max(0.0, link.capacity - link.frozen) / link.open : saturation(link, id, water);
   if (holding && (level > link.level || same(level, link.level))) {
     if (!reached(link.level, water)) {
       wait_until(id, link.level);
@@ -342,7 +344,8 @@ bool Filling::hand_over(BundleId id, Link& from, double load) {
 
 void Filling::restore_heap() { std::make_heap(work_.heap.begin(), work_.heap.end(), Later()); }
 
-void Filling::run() {
+void Filling::run(bool all_open) {
+  all_open_ = all_open;
   schedule_queued(kUnlimited);
   const auto links = std::uint32_t(s_.links_.size());
   auto& heap = work_.heap;
@@ -372,7 +375,7 @@ void Filling::reach_cap(BundleId id, double cap) {
 void Filling::finish() {
   std::erase_if(work_.moves, [&](const MaxMin::Move& move) {
     Bundle& bundle = s_.bundles_[move.bundle];
-    bundle.moved = false;
+    bundle.moved = bundle.fresh = false;
     assert(bundle.bottleneck != MaxMin::kNone || bundle.size == 0);
     return bundle.flows == 0 || bundle.bottleneck == move.from;
   });

@@ -29,9 +29,9 @@ class Filling {
   bool touch(LinkId id);   // whether it is the first time in this round
   void queue(LinkId id);   // marks a link that needs an event
 
-  void run();
-  void restore_heap();  // after events were put into the workspace out of order
-  void finish();        // forgets marks, drops moves that moved nothing
+  void run(bool all_open);  // all_open: no bundle has a level yet
+  void restore_heap();      // after events were put into the workspace out of order
+  void finish();            // forgets marks, drops moves that moved nothing
 
  private:
   using Link = MaxMin::Link;
@@ -64,7 +64,7 @@ class Filling {
 
   MaxMin& s_;
   MaxMin::Workspace& work_;
-  bool some_idle_ = false;
+  bool some_idle_ = false, all_open_ = false;
 };
 
 }  // namespace trunkline::network

@@ -35,7 +35,7 @@ void MaxMin::begin_change() {
   if (!solved_) return;
   solved_ = false;
   ++round_;
-  opened_ = 0;
+  fresh_bundles_ = 0;
   work_.moves.clear();
   work_.changed.clear();
 }
@@ -76,7 +76,7 @@ BundleId MaxMin::join_path(double weight, double cap) {
   if (id == kNone) {
     id = make(cap, hash);
     make_entries(id);
-    ++opened_;
+    ++fresh_bundles_;
     hops_ += bundles_[id].size;
   } else {
     filling.subtract(id);
@@ -97,6 +97,7 @@ void MaxMin::leave(BundleId id, double weight) {
   if (--bundle.flows == 0) {
     index_erase(id);
     hops_ -= bundle.size;
+    if (bundle.fresh) --fresh_bundles_;
     drop_entries(id);
     ended_.push_back(id);
     --live_bundles_;
@@ -118,7 +119,7 @@ void MaxMin::solve() {
   begin_change();
   if (!worth_threads() || !solve_components()) {
     Filling filling(*this, work_);
-    filling.run();
+    filling.run(fresh_bundles_ == live_bundles_);
     filling.finish();
   }
   free_bundles_.insert(free_bundles_.end(), ended_.begin(), ended_.end());
@@ -139,7 +140,7 @@ double MaxMin::load(LinkId id) const {
 // --- separate components at once ---------------------------------------------------------------------------------------------
 
 // Starting threads and finding components costs some milliseconds: worth it from nothing and for many hops.
-bool MaxMin::worth_threads() const { return options_.threads > 1 && opened_ == live_bundles_ && hops_ >= kHopsWorthThreads; }
+bool MaxMin::worth_threads() const { return options_.threads > 1 && fresh_bundles_ == live_bundles_ && hops_ >= kHopsWorthThreads; }
 
 // Fills components of links that share no bundle in threads of their own; false where one component is nearly everything.
 bool MaxMin::solve_components() {
@@ -189,7 +190,7 @@ void MaxMin::run_parts() {
   const auto run = [this](Workspace& work) {
     Filling filling(*this, work);
     filling.restore_heap();
-    filling.run();
+    filling.run(true);
   };
   for (std::size_t i = 1; i < parts_.size(); ++i) threads.emplace_back(run, std::ref(parts_[i]));
   run(parts_[0]);

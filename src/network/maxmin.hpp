@@ -119,6 +119,7 @@ class MaxMin {
     double weight = 0;
     std::uint64_t hash = 0;
     bool moved = false;  // is in the list of moves
+    bool fresh = true;   // made since the last solve
   };
 
   // A bundle's path and a link's members point at each other, so that leaving costs one exchange a link.
@@ -169,8 +170,8 @@ class MaxMin {
   std::vector<Link> links_;
   std::vector<Bundle> bundles_;
   std::vector<BundleId> free_bundles_, ended_;
-  std::size_t live_bundles_ = 0, opened_ = 0;  // opened_: since the last solve
-  std::size_t hops_ = 0;                       // of all bundles
+  std::size_t live_bundles_ = 0, fresh_bundles_ = 0;
+  std::size_t hops_ = 0;  // of all bundles
   SlabArray<Entry> entries_;
   SlabArray<Member> members_;
   std::vector<BundleId> index_;      // open addressing by hash; kNone = free
