@@ -1,11 +1,12 @@
 #include "cli/backends.hpp"
 
 #include "backends/host/host.hpp"
+#include "backends/nvml/nvml.hpp"
 
 namespace trunkline::cli {
 
 const std::vector<measure::Backend>& machine_backends() {
-  static const std::vector<measure::Backend> list = {backends::host::backend()};
+  static const std::vector<measure::Backend> list = {backends::host::backend(), backends::nvml::backend()};
   return list;
 }
 

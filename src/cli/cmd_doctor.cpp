@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "catalog/catalog.hpp"
+#include "cli/backends.hpp"
 #include "cli/cmd.hpp"
 #include "io/embedded.hpp"
 #include "predict/constants.hpp"
@@ -45,13 +46,19 @@ Check published_tables() {
           tables > 0 ? "" : "run in the folder of the sources"};
 }
 
-Check nvidia_driver() {
-  const bool present = std::filesystem::exists("/proc/driver/nvidia/version");
-  return {"NVIDIA driver", "no command of this version", present, true, present ? "/proc/driver/nvidia/version" : "not loaded", {}};
+// What the backends of `measure` stand on.
+void add_backends(std::vector<Check>& checks) {
+  for (const measure::Backend& backend : machine_backends()) {
+    if (!backend.missing.empty())
+      checks.push_back({"backend " + backend.name, "measure: its probes", false, true, backend.missing, backend.fix});
+    for (const measure::Need& need : backend.needs ? backend.needs() : std::vector<measure::Need>())
+      checks.push_back({need.name, "measure " + need.needed_for, need.present, true, need.found, need.fix});
+  }
 }
 
 Result<int> doctor(Session& session) {
-  const std::vector<Check> checks = {built_in_data(), fitted_constants(), published_tables(), nvidia_driver()};
+  std::vector<Check> checks = {built_in_data(), fitted_constants(), published_tables()};
+  add_backends(checks);
   TRUNKLINE_TRY(session.output.write(report::doctor_document(checks, session.context)));
   for (const Check& check : checks) {
     if (!check.present && !check.optional) return exit_status(ErrorKind::missing);
