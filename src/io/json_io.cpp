@@ -56,7 +56,8 @@ class CountingIterator {
 // Builds the tree from the parser's events.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Builder(const std::string& file, const Position& position) : file_(std::make_shared<const std::string>(file)), position_(position) {}
+  Builder(const std::string& file, const Position& position, bool repeated_keys)
+      : file_(std::make_shared<const std::string>(file)), position_(position), repeated_keys_(repeated_keys) {}
 
   bool null() override { return add(Value::null(file_, line())); }
   bool boolean(bool v) override { return add_scalar(v ? "true" : "false"); }
@@ -72,7 +73,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(string_t& name) override {
     Open& parent = stack_.back();
-    if (!parent.seen.insert(name).second)
+    if (!parent.seen.insert(name).second && !repeated_keys_)
       return stop(fmt::format("the key \"{}\" stands twice in one block", excerpt(name)), "keep one of them");
     parent.key = std::move(name);
     return true;
@@ -140,23 +141,18 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
   std::shared_ptr<const std::string> file_;
   const Position& position_;
+  bool repeated_keys_;
   std::vector<Open> stack_;
   std::size_t nodes_ = 0;
   Value root_;
   std::optional<Error> error_;
 };
 
-}  // namespace
-
-std::string json_quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-Result<Value> parse_json(std::string_view text, const std::string& file) {
+Result<Value> parse(std::string_view text, const std::string& file, bool repeated_keys) {
   TRUNKLINE_TRY(check_text(text, file));
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   Position position;
-  Builder builder(file, position);
+  Builder builder(file, position, repeated_keys);
   try {
     nlohmann::json::sax_parse(CountingIterator(text.data(), &position), CountingIterator(text.data() + text.size(), &position), &builder);
   } catch (const nlohmann::json::exception& problem) {
@@ -164,5 +160,15 @@ Result<Value> parse_json(std::string_view text, const std::string& file) {
   }
   return builder.take();
 }
+
+}  // namespace
+
+std::string json_quoted(std::string_view text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<Value> parse_json(std::string_view text, const std::string& file) { return parse(text, file, false); }
+
+Result<Value> parse_foreign_json(std::string_view text, const std::string& file) { return parse(text, file, true); }
 
 }  // namespace trunkline::io

@@ -53,6 +53,9 @@ class Value {
 Result<Value> parse_yaml(std::string_view text, const std::string& file);
 Result<Value> parse_json(std::string_view text, const std::string& file);
 
+// For JSON that other programs write: of a key that stands several times in one block (iperf3 does that) find() gives the first.
+Result<Value> parse_foreign_json(std::string_view text, const std::string& file);
+
 // `text` as a JSON string, with its quotes. What is not UTF-8 becomes U+FFFD.
 std::string json_quoted(std::string_view text);
 

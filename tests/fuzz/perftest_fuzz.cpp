@@ -1,0 +1,14 @@
+// Any text as output of perftest: an error or a result that can be written as one, never a crash.
+#include <cstdint>
+#include <string_view>
+
+#include "explain/readers/perftest.hpp"
+
+namespace readers = trunkline::explain::readers;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto output = readers::read_perftest(text, "fuzz");
+  if (output && trunkline::measure::to_json(readers::result_of(*output)).empty()) return 1;
+  return 0;
+}
