@@ -2,11 +2,12 @@
 
 #include "backends/host/host.hpp"
 #include "backends/nvml/nvml.hpp"
+#include "backends/storage/storage.hpp"
 
 namespace trunkline::cli {
 
 const std::vector<measure::Backend>& machine_backends() {
-  static const std::vector<measure::Backend> list = {backends::host::backend(), backends::nvml::backend()};
+  static const std::vector<measure::Backend> list = {backends::host::backend(), backends::storage::backend(), backends::nvml::backend()};
   return list;
 }
 

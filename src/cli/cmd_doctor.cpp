@@ -49,8 +49,6 @@ Check published_tables() {
 // What the backends of `measure` stand on.
 void add_backends(std::vector<Check>& checks) {
   for (const measure::Backend& backend : machine_backends()) {
-    if (!backend.missing.empty())
-      checks.push_back({"backend " + backend.name, "measure: its probes", false, true, backend.missing, backend.fix});
     for (const measure::Need& need : backend.needs ? backend.needs() : std::vector<measure::Need>())
       checks.push_back({need.name, "measure " + need.needed_for, need.present, true, need.found, need.fix});
   }

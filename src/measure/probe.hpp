@@ -57,8 +57,6 @@ struct Backend {
   std::function<Probes()> probes;
   // Versions of the libraries that take part, for the result file.
   std::vector<std::pair<std::string, std::string>> libraries = {};
-  // What the build left out, and how to get it: for `doctor`. Empty = nothing.
-  std::string missing = {}, fix = {};
   // What this backend knows of the machine, added at the start and at the end of a run. Libraries that are opened at run time
   // are opened here at the earliest, so that other commands start without them.
   std::function<void(Context&)> describe = {}, complete = {};

@@ -9,12 +9,12 @@ measure::Backend backend() {
   measure::Backend out;
   out.name = "host";
   out.probes = memory_probes;
-  if (const std::string version = hwloc_version(); !version.empty()) {
-    out.libraries = {{"hwloc", version}};
-  } else {
-    out.missing = "built without hwloc";
-    out.fix = "apt-get install libhwloc-dev, then build again";
-  }
+  const std::string version = hwloc_version();
+  if (!version.empty()) out.libraries = {{"hwloc", version}};
+  out.needs = [version]() -> std::vector<measure::Need> {
+    if (version.empty()) return {{"hwloc", "host.*", false, "built without it", "apt-get install libhwloc-dev, then build again"}};
+    return {{"hwloc", "host.*", true, version, {}}};
+  };
   return out;
 }
 
