@@ -8,6 +8,7 @@ namespace trunkline::network {
 namespace {
 
 constexpr std::int64_t kMostLinks = 100'000'000;
+constexpr int kMostPorts = 4096;  // of one switch
 
 tl::unexpected<Error> wrong(std::string message, std::string hint) { return bad_input({}, std::move(message), std::move(hint)); }
 
@@ -16,6 +17,10 @@ Result<void> check(const ClosSpec& spec) {
   if (spec.hosts < 1 || spec.hosts_per_leaf < 1 || spec.rails < 1) {
     return wrong(fmt::format("a Clos of {} hosts, {} a leaf, {} rails", spec.hosts, spec.hosts_per_leaf, spec.rails),
                  "each must be at least 1");
+  }
+  if (spec.hosts > kMostLinks || spec.hosts_per_leaf > kMostLinks || spec.rails > kMostLinks) {
+    return wrong(fmt::format("a Clos of {} hosts, {} a leaf, {} rails", spec.hosts, spec.hosts_per_leaf, spec.rails),
+                 fmt::format("at most {} of each are simulated", kMostLinks));
   }
   if (!(spec.host_rate.si() > 0)) return wrong("a Clos whose hosts have no rate", "give the rate of one host link");
   if (spec.tiers == 1 && (spec.hosts > spec.hosts_per_leaf || spec.rails > 1)) {
@@ -59,49 +64,66 @@ LeafPorts leaf_ports(int ports, double oversubscription) {
 
 }  // namespace
 
-int most_hosts(int tiers, int ports, double oversubscription) {
-  const int down = leaf_ports(ports, oversubscription).down;
+std::int64_t most_hosts(int tiers, int ports, double oversubscription) {
+  const std::int64_t down = leaf_ports(ports, oversubscription).down;
   if (tiers == 1) return ports;
   return tiers == 2 ? ports * down : ports * (ports / 2) * down;
 }
 
-Result<ClosSpec> clos_for(const ClosNeed& need) {
-  if (need.ports < 2 || !(need.oversubscription > 0)) {
+namespace {
+
+Result<void> check(const ClosNeed& need) {
+  if (need.tiers < 1 || need.tiers > 3) return wrong(fmt::format("a Clos of {} tiers", need.tiers), "use 1, 2 or 3 tiers");
+  if (need.hosts < 1 || need.rails < 1)
+    return wrong(fmt::format("{} hosts on {} rails", need.hosts, need.rails), "each must be at least 1");
+  if (need.ports < 2 || need.ports > kMostPorts || !(need.oversubscription > 0)) {
     return wrong(fmt::format("switches of {} ports with oversubscription {}", need.ports, need.oversubscription),
-                 "at least 2 ports and an oversubscription above 0");
+                 fmt::format("2 to {} ports and an oversubscription above 0", kMostPorts));
   }
+  const auto [down, up] = leaf_ports(need.ports, need.oversubscription);
+  if (need.tiers > 1 && (down < 1 || up < 1)) {
+    return wrong(fmt::format("{} ports cannot be split {} : 1", need.ports, need.oversubscription),
+                 "use a larger switch or another oversubscription");
+  }
+  if (need.tiers == 3 && need.ports / 2 < need.rails) {
+    return wrong(fmt::format("{} rails in pods of {} leaves", need.rails, need.ports / 2), "use larger switches");
+  }
+  const std::int64_t most = most_hosts(need.tiers, need.ports, need.oversubscription);
+  if (need.hosts > most) {
+    return wrong(fmt::format("{} hosts on {} tiers of {}-port switches, which carry {}", need.hosts, need.tiers, need.ports, most),
+                 "use more tiers, larger switches or more oversubscription");
+  }
+  return {};
+}
+
+// Rails fill leaves and pods unevenly, so that less than most_hosts() may fit.
+tl::unexpected<Error> rails_do_not_fit(const ClosNeed& need) {
+  return wrong(fmt::format("{} hosts on {} rails of {} tiers of {}-port switches", need.hosts, need.rails, need.tiers, need.ports),
+               "use more tiers, larger switches or more oversubscription");
+}
+
+}  // namespace
+
+Result<ClosSpec> clos_for(const ClosNeed& need) {
+  TRUNKLINE_TRY(check(need));
   ClosSpec spec;
   spec.tiers = need.tiers;
   spec.hosts = need.hosts;
   spec.rails = need.tiers == 1 ? 1 : need.rails;
   spec.host_rate = spec.leaf_rate = spec.spine_rate = need.rate;
-  if (need.tiers == 1) {
-    spec.hosts_per_leaf = need.ports;
-    TRUNKLINE_TRY(check(spec));
-    return spec;
-  }
   const auto [down, up] = leaf_ports(need.ports, need.oversubscription);
-  if (down < 1 || up < 1) {
-    return wrong(fmt::format("{} ports cannot be split {} : 1", need.ports, need.oversubscription),
-                 "use a larger switch or another oversubscription");
-  }
-  spec.hosts_per_leaf = down;
-  const auto too_small = [&](int most) {
-    return wrong(fmt::format("{} hosts on {} tiers of {}-port switches, which carry {}", need.hosts, need.tiers, need.ports, most),
-                 "use more tiers, larger switches or more oversubscription");
-  };
+  spec.hosts_per_leaf = need.tiers == 1 ? need.ports : down;
   const int leaves = leaves_of(spec);
   if (need.tiers == 2) {
-    if (leaves > need.ports) return too_small(need.ports * down);
+    if (leaves > need.ports) return rails_do_not_fit(need);
     spec.spines = divisor_from(up, ceil_div(leaves * up, need.ports));
     spec.leaf_links = up / spec.spines;
-  } else {
+  } else if (need.tiers == 3) {
     const int half = need.ports / 2;
     spec.spines = up;
     spec.leaves_per_pod = half / spec.rails * spec.rails;
-    if (spec.leaves_per_pod == 0) return wrong(fmt::format("{} rails in pods of {} leaves", spec.rails, half), "use larger switches");
     const int pods = ceil_div(leaves, spec.leaves_per_pod);
-    if (pods > need.ports) return too_small(need.ports * spec.leaves_per_pod * down);
+    if (pods > need.ports) return rails_do_not_fit(need);
     spec.cores = divisor_from(half, ceil_div(pods * half, need.ports));
     spec.spine_links = half / spec.cores;
   }
@@ -245,7 +267,7 @@ int Clos::switches(int from, int to) const {
 Seconds Clos::latency(int from, int to) const {
   const int hops = switches(from, to);
   if (hops == 0) return seconds(0);
-  Seconds whole = spec_.wire * double(hops + 1) + spec_.switching * double(hops);
+  Seconds whole = spec_.ends + spec_.wire * double(hops + 1) + spec_.switching * double(hops);
   for (int i = 0; i < hops; ++i) {  // a switch sends the packet on at the rate of the next link
     const bool last = i == hops - 1, core = hops == 5 && (i == 1 || i == 2);
     whole += spec_.packet / (last ? spec_.host_rate : core ? spec_.spine_rate : spec_.leaf_rate);

@@ -27,11 +27,12 @@ struct ClosSpec {
   Bandwidth host_rate, leaf_rate, spine_rate;  // of one link, one direction: NIC, leaf–spine, spine–core
   Seconds wire;                                // each link
   Seconds switching;                           // each switch
+  Seconds ends;                                // both NICs of a path together
   Bytes packet = Bytes(0);                     // what a switch receives whole before it sends it on; 0 = cut-through
 };
 
 // A fabric of equal switches of `ports` ports for that many hosts, all links at `rate`: the fewest switches that keep
-// hosts : uplinks of a leaf at `oversubscription` : 1 (and in a three-tier fabric spines without oversubscription).
+// hosts : uplinks of a leaf at no more than `oversubscription` : 1 (and in a three-tier fabric spines without oversubscription).
 // Two tiers reach ports²/2 hosts, three ports³/4 (oversubscription 1). An error names the tier that is too small.
 struct ClosNeed {
   int hosts = 0;
@@ -44,7 +45,7 @@ struct ClosNeed {
 Result<ClosSpec> clos_for(const ClosNeed& need);
 
 // The most hosts that `tiers` tiers of such switches carry: ports; ports·down; ports/2·down·ports, with down = hosts of a leaf.
-int most_hosts(int tiers, int ports, double oversubscription = 1);
+std::int64_t most_hosts(int tiers, int ports, double oversubscription = 1);
 
 enum class Direction { up, down };
 

@@ -91,7 +91,7 @@ TEST(ClosSize, LargestNonBlocking) {
   EXPECT_EQ(most_hosts(3, 16), 1024);
   EXPECT_EQ(most_hosts(3, 64), 65'536);
   for (const auto& [tiers, ports] : {std::pair{2, 64}, {2, 144}, {3, 16}, {3, 64}}) {
-    const int most = most_hosts(tiers, ports);
+    const int most = int(most_hosts(tiers, ports));
     const auto full = clos_for(need_of(most, tiers, ports));
     ASSERT_TRUE(full);
     const Clos clos = built(*full);
@@ -107,7 +107,7 @@ TEST(ClosSize, NoSwitchHasMoreLinksThanPorts) {
   for (const int tiers : {2, 3}) {
     for (const int ports : {8, 32, 64, 144}) {
       for (const double oversubscription : {1.0, 2.0, 3.0}) {
-        const int most = most_hosts(tiers, ports, oversubscription);
+        const int most = int(most_hosts(tiers, ports, oversubscription));
         for (const int hosts : {1, 5, ports, most / 3 + 1, most}) {
           const auto spec = clos_for(need_of(hosts, tiers, ports, oversubscription));
           ASSERT_TRUE(spec) << hosts << " on " << ports << ": " << spec.error().message;
@@ -214,8 +214,14 @@ TEST(Clos, WrongDescriptionsSayWhatToDo) {
   EXPECT_NE(message(spec).find("multiple of the rails"), std::string::npos);
   spec = two_tiers(1 << 30, 1, 1);
   EXPECT_NE(message(spec).find("at most"), std::string::npos);
+  EXPECT_FALSE(clos_for(need_of(2'000'000'000, 3, 64)));
   EXPECT_FALSE(clos_for(need_of(64, 2, 1)));
   EXPECT_FALSE(clos_for(need_of(64, 2, 64, 0)));
+  EXPECT_FALSE(clos_for(need_of(64, 2, 64, 1, 0)));
+  EXPECT_FALSE(clos_for(need_of(64, 4, 64)));
+  EXPECT_FALSE(clos_for(need_of(64, 2, 1'000'000)));
+  const auto rails = clos_for(need_of(8 * 8 * 32 * 8 + 1, 3, 16, 1, 8));
+  EXPECT_FALSE(rails);
 }
 
 }  // namespace

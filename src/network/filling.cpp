@@ -130,8 +130,7 @@ void Filling::schedule(LinkId id) {
   push(id, link.flags & kHolding ? std::min(bound, link.level) : bound);
 }
 
-// After a release up to `level`: an idle link (no event, nobody limited by it last time) that stays open beyond that waits for no
-// event of its own; see first_of_others().
+// After a release up to `level`: an idle link that stays open beyond that gets no event of its own; call_idle() finds it in time.
 void Filling::schedule_queued(double level) {
   for (const LinkId id : work_.queued) {
     Link& link = s_.links_[id];
@@ -364,10 +363,6 @@ void Filling::run(bool all_open) {
 void Filling::reach_cap(BundleId id, double cap) {
   const Bundle& bundle = s_.bundles_[id];
   if (bundle.bottleneck != MaxMin::kNone || bundle.cap != cap) return;  // limited by a link meanwhile, or another bundle by now
-  if (some_idle_ && call_idle_of(bundle, MaxMin::kNone, cap)) {
-    push_cap(id);
-    return;
-  }
   limit(id, MaxMin::kOwnCap, cap);
   schedule_queued(kUnlimited);
 }

@@ -31,7 +31,7 @@ class Filling {
 
   void run(bool all_open);  // all_open: no bundle has a level yet
   void restore_heap();      // after events were put into the workspace out of order
-  void finish();            // forgets marks, drops moves that moved nothing
+  void finish();            // drops moves that moved nothing
 
  private:
   using Link = MaxMin::Link;

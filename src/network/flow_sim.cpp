@@ -46,10 +46,10 @@ FlowId FlowSim::add_path(Bytes size, Picoseconds start, const FlowOptions& optio
   const auto id = FlowId(flows_.size());
   Flow flow;
   flow.weight = options.weight;
-  flow.start = start;
+  flow.start = std::max(start, now_);
   flow.latency = picoseconds(options.latency);
   flows_.push_back(flow);
-  Waiting waiting{start, id, 0, std::uint32_t(path_.size()), double(size.count()), options.cap.si()};
+  Waiting waiting{flow.start, id, 0, std::uint32_t(path_.size()), double(size.count()), options.cap.si()};
   if (!path_.empty()) {
     waiting.begin = paths_.take(waiting.size);
     std::copy(path_.begin(), path_.end(), paths_.at(waiting.begin));
@@ -62,7 +62,7 @@ FlowId FlowSim::add_path(Bytes size, Picoseconds start, const FlowOptions& optio
 std::optional<Picoseconds> FlowSim::completion(FlowId id) const {
   const Flow& flow = flows_[id];
   if (flow.done == kNever) return std::nullopt;
-  return flow.done + flow.latency;
+  return flow.latency < kNever - flow.done ? flow.done + flow.latency : kNever;
 }
 
 Bandwidth FlowSim::rate(FlowId id) const {
@@ -150,7 +150,8 @@ Picoseconds FlowSim::window_end() const {
   } else {
     see(id - std::uint32_t(sharing_.links()));
   }
-  return clock.due + Picoseconds(options_.tolerance * double(clock.due - latest_start));
+  const double window = options_.tolerance * double(clock.due - latest_start);
+  return window < double(kNever - clock.due) ? clock.due + Picoseconds(window) : clock.due;
 }
 
 void FlowSim::finish_due(Picoseconds end) {

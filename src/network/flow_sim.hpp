@@ -33,7 +33,7 @@ struct FlowOptions {
 // flows that finish together do so in one event.
 // Ignored: packets, ramp-up of congestion control, headers (scale the capacities), loss.
 // Cost: an event costs what it moves: links whose share changes and the bundles of flows limited by them.
-// Validated by: closed forms and a naive simulation in flow_sim_test.cpp; SimGrid's CM02 in bench/network.
+// Validated by: closed forms (flow_sim_test.cpp), a plain simulation (tests/property/network_flow_sim.cpp), SimGrid's CM02 (bench/network).
 class FlowSim {
  public:
   struct Options {
@@ -47,7 +47,7 @@ class FlowSim {
   explicit FlowSim(std::span<const double> capacities, Options options);
   explicit FlowSim(std::span<const double> capacities) : FlowSim(capacities, Options()) {}
 
-  // May be called between steps too, with start ≥ now(). An empty path without a cap takes no time but the latency.
+  // May be called between steps too; a start before now() counts as now(). An empty path without a cap takes no time but the latency.
   FlowId add(std::span<const LinkId> path, Bytes size, Picoseconds start, const FlowOptions& options = {});
   FlowId add(std::span<const Hop> path, Bytes size, Picoseconds start, const FlowOptions& options = {});
 

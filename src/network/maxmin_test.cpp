@@ -173,6 +173,38 @@ TEST(MaxMin, ChangeStaysInItsComponent) {
   EXPECT_EQ(sharing.changed_links()[0], 1000U);
 }
 
+// Three changes in one solve, so that a link without an event of its own (n) is spoken for first by one link, then by another that
+// comes late: n still has to saturate in its turn, below a change elsewhere (q) that must see what follows from it.
+TEST(MaxMin, IdleLinkComesInItsTurn) {
+  enum : LinkId { m, m3, n, e, q };
+  MaxMin sharing(std::vector<double>{4, 5, 24.2, 18, 18.2});
+  const auto g = sharing.join(Path{m, n}), g3 = sharing.join(Path{m3, n}), h = sharing.join(Path{e, n});
+  const auto j = sharing.join(Path{e, q}), k = sharing.join(Path{q});
+  sharing.solve();
+  EXPECT_DOUBLE_EQ(level(sharing, j), 9);
+  EXPECT_DOUBLE_EQ(level(sharing, k), 9.2);
+  sharing.set_capacity(m, 10);
+  sharing.set_capacity(m3, 6.5);
+  sharing.set_capacity(q, 18.6);
+  sharing.solve();
+  EXPECT_DOUBLE_EQ(level(sharing, g3), 6.5);
+  EXPECT_DOUBLE_EQ(level(sharing, g), 8.85);  // (24.2 − 6.5) / 2 on n
+  EXPECT_DOUBLE_EQ(level(sharing, h), 8.85);
+  EXPECT_DOUBLE_EQ(level(sharing, j), 9.15);  // what h leaves on e
+  EXPECT_DOUBLE_EQ(level(sharing, k), 9.45);  // what j leaves on q
+}
+
+TEST(MaxMin, FlowMayComeAndGoBetweenSolves) {
+  MaxMin sharing(std::vector<double>{5, 6});
+  const auto old = sharing.join(Path{0, 1});
+  sharing.solve();
+  const auto late = sharing.join(Path{1});
+  sharing.leave(sharing.join(Path{0}));
+  sharing.solve();
+  EXPECT_DOUBLE_EQ(level(sharing, old), 3);
+  EXPECT_DOUBLE_EQ(level(sharing, late), 3);
+}
+
 // Eight planes without a link in common, enough hops for threads.
 TEST(MaxMin, ThreadsChangeNoNumber) {
   constexpr LinkId kPlanes = 8, kLinks = 500;
