@@ -131,11 +131,31 @@ Result<std::vector<report::PlannedProbe>> plan(const std::vector<measure::Probe*
     if (estimate)
       out.push_back({probe->name(), {}, *estimate});
     else if (estimate.error().kind == ErrorKind::missing)
-      out.push_back({probe->name(), estimate.error().message, {}});
+      out.push_back({probe->name(), measure::reason_of(estimate.error()), {}});
     else
       return fail(estimate.error());
   }
   return out;
+}
+
+// Says before the work what it will move. Wrong settings (no such folder) end it here rather than in the middle.
+Result<void> announce(const std::vector<measure::Probe*>& probes, const measure::Settings& settings, const measure::RunOptions& options,
+                      const Output& output) {
+  TRUNKLINE_ASSIGN(planned, plan(probes, settings, options));
+  Bytes written, read;
+  Seconds time;
+  for (const auto& probe : planned) {
+    if (!probe.estimate) continue;
+    written += probe.estimate->written;
+    read += probe.estimate->read;
+    time += probe.estimate->time;
+  }
+  std::vector<std::string> parts;
+  if (written.count() > 0) parts.push_back(fmt::format("writes some {}", to_text(written)));
+  if (read.count() > 0) parts.push_back(fmt::format("reads some {}", to_text(read)));
+  if (time.si() > 0) parts.push_back(fmt::format("takes at most about {}", to_text(time)));
+  if (written.count() + read.count() > 0) output.progress(join(parts, ", "));
+  return {};
 }
 
 // What the exit status says: broken probes, or that nothing of what was asked for can be measured here.
@@ -149,11 +169,13 @@ int status_of(const Measurement& measurement) {
 }
 
 Result<int> measure_now(Subject& subject, const std::vector<measure::Probe*>& probes, const measure::Settings& settings, Session& session) {
+  TRUNKLINE_TRY(announce(probes, settings, subject.options, session.output));
   const auto files = session.output.json_files();
-  Result<void> saved;
   const auto save = [&](const Measurement& m) {
     for (const std::string& file : files) {
-      if (auto written = io::write_file(file, measure::to_json(m)); !written) saved = std::move(written);
+      // A disk that is full now may have space at the end: what is measured goes on, and the last writing decides.
+      if (const auto written = io::write_file(file, measure::to_json(m)); !written)
+        session.output.progress(fmt::format("warning: {}", written.error().text()));
     }
   };
   const auto progress = measure_progress(session.output);
@@ -163,7 +185,6 @@ Result<int> measure_now(Subject& subject, const std::vector<measure::Probe*>& pr
     measurement = measure::run(*subject.environment, probes, settings, subject.options, *progress, save, measure::StopOnSignal::requested);
   }
   TRUNKLINE_TRY(session.output.write(report::measure_document(measurement)));
-  if (!saved) return fail(saved.error());
   if (!measurement.complete)
     session.output.progress(files.empty() ? "interrupted"
                                           : fmt::format("interrupted: {} holds what was measured until then", join(files, ", ")));

@@ -78,15 +78,19 @@ std::vector<std::string> Output::json_files() const {
 }
 
 Result<void> Output::write(const report::Document& document) const {
+  Result<void> done;
   if (!file_.empty()) {
     const std::string extension = extension_of(file_);
-    TRUNKLINE_TRY(io::write_file(file_, extension == ".json"  ? document.json
-                                        : extension == ".csv" ? report::to_csv(document.data)
-                                                              : report::to_markdown(document)));
+    done = io::write_file(file_, extension == ".json"  ? document.json
+                                 : extension == ".csv" ? report::to_csv(document.data)
+                                                       : report::to_markdown(document));
   }
-  if (json_ == "-") return print(document.json);
-  if (!json_.empty()) TRUNKLINE_TRY(io::write_file(json_, document.json));
-  return print(report::to_text(document, style()));
+  if (!json_.empty() && json_ != "-") {
+    if (auto written = io::write_file(json_, document.json); !written) done = std::move(written);
+  }
+  // Printed also where a file could not be written: the answer took work.
+  TRUNKLINE_TRY(print(json_ == "-" ? document.json : report::to_text(document, style())));
+  return done;
 }
 
 void Output::progress(const std::string& line) const { fmt::print(stderr, "{}\n", line); }

@@ -101,7 +101,11 @@ Result<void> write_file(const std::string& path, std::string_view content) {
   }
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
   Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, exists ? info.st_mode & 07777 : 0666)};
-  if (file.fd < 0) return system_error(path, "write here", ErrorKind::bad_input, errno == ENOENT ? missing_hint(path) : std::string());
+  if (file.fd < 0) {
+    const bool broke = errno == ENOSPC || errno == EDQUOT || errno == EIO;  // the path is fine, what lies below is not
+    return system_error(path, "write here", broke ? ErrorKind::failed : ErrorKind::bad_input,
+                        errno == ENOENT ? missing_hint(path) : std::string());
+  }
   auto written = write_all(file.fd, content, path);
   if (written && ::fsync(file.fd) != 0 && errno != EINVAL && errno != EROFS) written = system_error(path, "sync", ErrorKind::failed);
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0) written = system_error(path, "replace", ErrorKind::failed);

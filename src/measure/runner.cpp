@@ -12,12 +12,6 @@ namespace {
 constexpr Seconds kQuickMargin = milliseconds(500);  // a probe: starting, the repetition that ran over, cleaning up
 constexpr Seconds kQuickMost = seconds(10);          // more is no longer quick
 
-std::string reason_of(const Error& error) {
-  std::string out = error.where.file.empty() ? error.message : fmt::format("{}: {}", error.where.file, error.message);
-  if (!error.hint.empty()) out += "; " + error.hint;
-  return out;
-}
-
 Status status_of(const Result<void>& done) {
   if (done) return Status::ok;
   return done.error().kind == ErrorKind::missing ? Status::waived : Status::failed;
@@ -96,6 +90,12 @@ Context context_of(Environment& environment, const Settings& settings, const Run
 }
 
 }  // namespace
+
+std::string reason_of(const Error& error) {
+  std::string out = error.where.file.empty() ? error.message : fmt::format("{}: {}", error.where.file, error.message);
+  if (!error.hint.empty()) out += "; " + error.hint;
+  return out;
+}
 
 Seconds quick_budget(Seconds total, Seconds spent, std::size_t count) {
   if (count == 0) return seconds(0);

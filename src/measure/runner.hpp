@@ -32,6 +32,9 @@ class Observer {
 // Called before the first probe and after every one, with what there is so far.
 using Save = std::function<void(const Measurement&)>;
 
+// An error as the reason why a probe was waived or failed, on one line.
+std::string reason_of(const Error& error);
+
 // Time for the next of `count` probes when `spent` of a quick run is gone: an equal part of what is left of it, with a margin for
 // starting and cleaning up, so that a probe that needs less leaves more to the others.
 Seconds quick_budget(Seconds total, Seconds spent, std::size_t count);

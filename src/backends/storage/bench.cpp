@@ -49,8 +49,13 @@ Bytes default_file(const Settings& settings) { return settings.quick ? kQuickFil
 
 Result<Plan> plan_of(const Settings& settings, Bytes wanted, Bytes block) {
   Plan plan;
-  TRUNKLINE_ASSIGN(target, target_at(settings.text("path").value_or(".")));
-  plan.target = std::move(target);
+  auto target = target_at(settings.text("path").value_or("."));
+  if (!target) {
+    // A folder that was asked for is an error; that the current one is not writable only means that there is nothing to measure in.
+    if (!settings.has("path")) target.error().kind = ErrorKind::missing;
+    return fail(target.error());
+  }
+  plan.target = std::move(*target);
   plan.block = settings.bytes("block").value_or(block).count();
   plan.depth = int(std::min<std::int64_t>(settings.integer("depth").value_or(kDepth), kMostDepth));
   plan.buffered = settings.flag("buffered");

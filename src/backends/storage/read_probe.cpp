@@ -68,8 +68,8 @@ class ReadProbe : public measure::Probe {
     std::int64_t bytes = bench.size();
     if (way == Way::cold) bench.file().drop_cache();
     if (way == Way::cached) {
-      bytes = std::min(bytes, cacheable());
-      TRUNKLINE_TRY(bench.read(bytes, bench.plan().repetition, sampler));  // what is timed then stops where this stopped, or before
+      TRUNKLINE_ASSIGN(loaded, bench.read(std::min(bytes, cacheable()), bench.plan().repetition, sampler));
+      bytes = loaded.bytes;
     }
     tally.begin();
     TRUNKLINE_ASSIGN(moved, bench.read(bytes, bench.plan().repetition, sampler));
