@@ -15,7 +15,10 @@ tl::unexpected<Error> usage(const Option& option, std::string message, std::stri
 
 Result<void> at_least(const Option& option, double value, const std::string& text) {
   if (!option.min || value >= *option.min) return {};
-  return usage(option, fmt::format("\"{}\" is too small", excerpt(text)), option.doc);
+  const std::string least = option.kind == OptionKind::bytes  ? to_text(Bytes(std::int64_t(*option.min)))
+                            : option.kind == OptionKind::time ? to_text(seconds(*option.min))
+                                                              : fmt::format("{}", *option.min);
+  return usage(option, fmt::format("\"{}\" is too small", excerpt(text)), fmt::format("at least {}", least));
 }
 
 template <class T, class Read>

@@ -77,7 +77,7 @@ TEST(Fake, a_slow_link_slows_the_network_and_what_uses_it_and_nothing_else) {
   // Eight NICs of 400 Gb/s carry more than the ring inside; at half their rate they no longer do.
   EXPECT_LT(ratio("collective.all_reduce", "busbw@1GiB"), 0.9);
   EXPECT_NEAR(ratio("storage.write", "bandwidth"), 1, 0.001);
-  EXPECT_NEAR(ratio("gpu.peer_copy", "bandwidth"), 1, 0.001);
+  EXPECT_NEAR(ratio("gpu.p2p.write", "bandwidth@gpu0_gpu1"), 1, 0.001);
 }
 
 TEST(Fake, a_dying_rank_fails_every_collective_and_keeps_the_samples) {
@@ -101,7 +101,7 @@ TEST(Fake, a_full_disk_fails_writes_but_not_reads) {
 TEST(Fake, a_wrong_numa_binding_is_slower_and_recorded) {
   const auto sound = measured(8), wrong = measured(8, Fault{FaultKind::wrong_numa, 0});
   EXPECT_LT(median(wrong, "host.memory_read", "bandwidth"), 0.8 * median(sound, "host.memory_read", "bandwidth"));
-  const auto* binding = measure::find(wrong.find("host.memory_read")->metrics[0].conditions, "numa_binding");
+  const auto* binding = measure::find(wrong.find("host.memory_read")->metrics[0].conditions, "memory_node");
   ASSERT_TRUE(binding);
   EXPECT_EQ(std::get<std::string>(*binding), "remote");
 }

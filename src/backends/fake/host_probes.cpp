@@ -16,10 +16,10 @@ Result<Answer> memory(const Model& model, double share, double traffic) {
   const double sockets = std::max(1, node.sockets);
   const Bandwidth limit = node.memory_bandwidth * (sockets / traffic);
   Bandwidth rate = limit * share;
-  measure::Conditions conditions = {{"numa_binding", std::string("local")}};
+  measure::Conditions conditions = {{"cpu_node", std::string("all")}, {"memory_node", std::string("local")}};
   if (model.has(FaultKind::wrong_numa) && node.sockets > 1) {
     rate = std::min(rate, node.socket_bandwidth * (sockets * share));
-    measure::set(conditions, "numa_binding", std::string("remote"));
+    measure::set(conditions, "memory_node", std::string("remote"));
   }
   Answer answer;
   answer.points.push_back(
