@@ -1,5 +1,6 @@
 #include "cli/backends.hpp"
 
+#include "backends/cuda/cuda.hpp"
 #include "backends/host/host.hpp"
 #include "backends/nvml/nvml.hpp"
 #include "backends/storage/storage.hpp"
@@ -7,7 +8,8 @@
 namespace trunkline::cli {
 
 const std::vector<measure::Backend>& machine_backends() {
-  static const std::vector<measure::Backend> list = {backends::host::backend(), backends::storage::backend(), backends::nvml::backend()};
+  static const std::vector<measure::Backend> list = {backends::host::backend(), backends::storage::backend(), backends::nvml::backend(),
+                                                     backends::cuda::backend()};
   return list;
 }
 
