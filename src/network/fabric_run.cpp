@@ -18,6 +18,19 @@ struct Part {
   Bytes size;
 };
 
+// Terms of a demand's flows besides path and size.
+struct Terms {
+  double weight = 1;
+  Seconds wait, latency;  // before the flow begins to share; after its last byte is sent
+};
+
+Terms terms_of(const Clos& clos, const Demand& demand, const RunOptions& options) {
+  const Router router(clos, options.routing);
+  const Seconds latency = clos.latency(router.sender({demand.source, demand.destination, 0}), demand.destination);
+  if (options.sharing == Sharing::inverse_latency && latency.si() > 0) return {microseconds(1) / latency, latency, seconds(0)};
+  return {1, seconds(0), latency};
+}
+
 struct Routed {
   std::vector<Hop> hops;
   std::vector<Part> parts;
@@ -80,26 +93,30 @@ void use_of_links(const Clos& clos, const MaxMin& sharing, int hottest, RunResul
   if (hottest > 0) result.hottest = std::move(used);
 }
 
-void rates_at_once(const Clos& clos, const Routed& routed, std::size_t demands, const RunOptions& options, RunResult& result) {
+void rates_at_once(const Clos& clos, const Routed& routed, std::span<const Demand> demands, const RunOptions& options, RunResult& result) {
   MaxMin sharing(clos.capacities());
   sharing.reserve(routed.parts.size(), routed.hops.size());
   std::vector<BundleId> bundles;
+  std::vector<double> weights;
   const auto start = Clock::now();
-  for (const Part& part : routed.parts) bundles.push_back(sharing.join(hops_of(routed, part), 1, options.flow_cap.si()));
+  for (const Part& part : routed.parts) {
+    weights.push_back(terms_of(clos, demands[part.demand], options).weight);
+    bundles.push_back(sharing.join(hops_of(routed, part), weights.back(), options.flow_cap.si()));
+  }
   sharing.solve();
   result.solve = since(start);
-  std::vector<double> rate(demands, 0);
-  std::vector<bool> local(demands, false);
+  std::vector<double> rate(demands.size(), 0);
+  std::vector<bool> local(demands.size(), false);
   for (std::size_t i = 0; i < routed.parts.size(); ++i) {
     const double level = sharing.level(bundles[i]);
     if (level < kUnlimited) {
-      rate[routed.parts[i].demand] += level;
+      rate[routed.parts[i].demand] += weights[i] * level;
     } else {
       local[routed.parts[i].demand] = true;  // inside one host: no rate to speak of
     }
   }
   std::vector<double> rates;
-  for (std::size_t d = 0; d < demands; ++d) {
+  for (std::size_t d = 0; d < demands.size(); ++d) {
     if (routed.served[d] && !local[d]) rates.push_back(rate[d]);
   }
   if (!rates.empty()) {
@@ -112,13 +129,14 @@ void rates_at_once(const Clos& clos, const Routed& routed, std::size_t demands, 
 void completions(const Clos& clos, const Routed& routed, std::span<const Demand> demands, const RunOptions& options, RunResult& result) {
   const auto began = Clock::now();
   FlowSim sim(clos.capacities(), FlowSim::Options{options.tolerance});
-  const Router router(clos, options.routing);
   for (const Part& part : routed.parts) {
     const auto& demand = demands[part.demand];
+    const Terms terms = terms_of(clos, demand, options);
     FlowOptions flow;
+    flow.weight = terms.weight;
     flow.cap = options.flow_cap;
-    flow.latency = clos.latency(router.sender({demand.source, demand.destination, 0}), demand.destination);
-    sim.add(hops_of(routed, part), part.size, picoseconds(demand.start), flow);
+    flow.latency = terms.latency;
+    sim.add(hops_of(routed, part), part.size, picoseconds(demand.start + terms.wait), flow);
   }
   sim.run();
   result.simulate = since(began);
@@ -184,7 +202,7 @@ RunResult run_traffic(const Clos& clos, std::span<const Demand> demands, const R
   RunResult result;
   result.flows = demands.size();
   const Routed routed = route_all(clos, demands, options);
-  rates_at_once(clos, routed, demands.size(), options, result);
+  rates_at_once(clos, routed, demands, options, result);
   completions(clos, routed, demands, options, result);
   result.ideal = ideal_finish(clos, demands, options);
   count_hops(clos, demands, options, result);

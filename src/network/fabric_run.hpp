@@ -11,10 +11,17 @@
 
 namespace trunkline::network {
 
+// How flows that meet on a link share it.
+enum class Sharing {
+  equal,            // as RDMA queue pairs do, and as congestion control aims at
+  inverse_latency,  // a flow counts 1/latency of its path and shares only once that has passed: long-lived TCP flows, SimGrid's CM02
+};
+
 struct RunOptions {
   RoutingOptions routing;
   int queue_pairs = 1;  // of each demand, which is cut into that many equal flows, each hashed by itself
   Bandwidth flow_cap = Bandwidth::from_si(kUnlimited);
+  Sharing sharing = Sharing::equal;
   double tolerance = 0;  // as in FlowSim::Options
   int hottest = 8;       // links to name
 };
