@@ -107,11 +107,13 @@ std::string network_fact(const Offer& o) {
   const topology::Nics& n = o.applied.platform.node.nics;
   if (n.count == 0) return "no network between nodes";
   const topology::Fabric& f = o.applied.platform.fabric;
-  std::string out =
-      fmt::format("{} x {} {}, of which {:.0f} % are reached", n.count, to_text(n.rate), topology::name_of(n.kind), 100 * n.efficiency);
-  if (f.present)
-    out += fmt::format(", {} hops at most, {} routing, oversubscribed {}", 2 * f.tiers - 1, topology::name_of(f.routing),
-                       significant(f.oversubscription));
+  std::string out = fmt::format("{} x {} Gb/s {}, of which {:.0f} % are reached", n.count, significant(as_gbit_per_s(n.rate)),
+                                topology::name_of(n.kind), 100 * n.efficiency);
+  if (f.present) {
+    const int hops = 2 * f.tiers - 1;
+    out += fmt::format(", {} switch{} between far nodes, {} routing", hops, hops > 1 ? "es" : "", topology::name_of(f.routing));
+    if (f.oversubscription != 1) out += fmt::format(", oversubscribed {}:1", significant(f.oversubscription));
+  }
   return out + measured_text(o, {"nics."});
 }
 
