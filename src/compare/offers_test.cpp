@@ -53,7 +53,7 @@ const char* kSlowNetwork =
     "local_disk: {write: 6 GB/s, read: 12 GB/s, capacity: 28 TB}}\n"
     "storage: {volume: {write: 8 GB/s, read: 8 GB/s}}\ningest: {line: 10 Gb/s}\nprice: {amount: 12 CNY, per: gpu-hour}\n";
 const char* kSlowEverything =
-    "name: slow everything\nnode: {type: hgx-a100-80, count: 2}\nfabric: {kind: roce, rate: 100 Gb/s}\nstorage: {volume: {write: 1 GB/s, "
+    "name: slow everything\nnode: {type: hgx-a100-80, count: 2}\nfabric: {kind: roce, rate: 100 Gb/s}\nstorage: {volume: {write: 2 GB/s, "
     "read: 1 GB/s}}\n"
     "ingest: {line: 1 Gb/s}\n";
 
