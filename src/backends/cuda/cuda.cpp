@@ -90,7 +90,7 @@ measure::Probes probes() {
 measure::Backend backend() {
   measure::Backend out;
   out.name = "cuda";
-  out.options = {{"--gpu", measure::OptionKind::integer, "N", "measure this GPU only, as CUDA counts them; default: all", {}, 0}};
+  out.options = {{"--gpu", measure::OptionKind::integer, "N", "of gpu: this GPU only, as CUDA counts them; default: all", {}, 0}};
   out.probes = probes;
 #ifdef TRUNKLINE_HAS_CUDA
   out.describe = describe_here;
