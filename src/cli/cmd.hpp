@@ -9,6 +9,8 @@ Command predict_command();
 Command validate_command();
 Command topo_command();
 Command measure_command();
+Command compare_command();
+Command calibrate_command();
 Command catalog_command();
 Command schema_command();
 Command doctor_command();

@@ -24,7 +24,7 @@ Result<int> help(const std::string& word, Session& session) {
       CLI::App parser;
       parser.set_help_flag();
       command.declare(parser);
-      if (command.has_output) session.output.add_options(parser);
+      if (command.has_output) session.output.add_options(parser, command.has_yaml);
       fmt::print("{}", help_text(command, parser, style));
       return 0;
     }

@@ -7,6 +7,7 @@
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
 #include "cli/cmd.hpp"
+#include "cli/offers.hpp"
 #include "cli/settings.hpp"
 #include "io/files.hpp"
 #include "predict/prediction.hpp"
@@ -16,7 +17,7 @@ namespace trunkline::cli {
 namespace {
 
 struct PredictOptions {
-  std::string job, timeline, baseline, show;
+  std::string job, timeline, baseline, show, calibration;
   std::vector<std::string> platforms, sets, sweeps;
 };
 
@@ -27,6 +28,7 @@ struct Input {
   std::vector<Setting> settings;
   std::vector<Sweep> sweeps;
   std::optional<int> baseline;
+  std::optional<calibrate::Calibration> calibration;
   bool slots = false;
 };
 
@@ -56,6 +58,10 @@ Result<Input> read_input(const PredictOptions& options) {
     return usage_error(fmt::format("--show: no such figure, \"{}\"", excerpt(options.show)), did_you_mean(options.show, metrics));
   }
   input.slots = !options.timeline.empty();
+  if (!options.calibration.empty()) {
+    TRUNKLINE_ASSIGN(calibration, calibrate::read_calibration(options.calibration));
+    input.calibration = std::move(calibration);
+  }
   input.job_file = options.job;
   TRUNKLINE_ASSIGN(job, io::read_value(options.job));
   input.job = std::move(job);
@@ -89,13 +95,13 @@ Result<void> shrink(int gpus, workload::Job& job, topology::Platform& platform) 
   return {};
 }
 
-Result<void> scale_against(int gpus, const topology::Platform& platform, predict::Prediction& prediction) {
+Result<void> scale_against(int gpus, const calibrate::Applied& applied, predict::Prediction& prediction) {
   workload::Job job = prediction.job;
-  topology::Platform small = platform;
+  topology::Platform small = applied.platform;
   TRUNKLINE_TRY(shrink(gpus, job, small));
   predict::Options options;
   options.extras = false;
-  TRUNKLINE_ASSIGN(base, predict::predict(job, small, options));
+  TRUNKLINE_ASSIGN(base, predict::predict(job, predict::PlatformModel(small, applied.efficiencies), options));
   prediction.scaling.baseline_gpus = gpus;
   prediction.scaling.speedup = prediction.samples_per_s / base.samples_per_s;
   prediction.scaling.efficiency = prediction.scaling.speedup * gpus / prediction.gpus;
@@ -122,14 +128,15 @@ Result<report::PredictionEntry> predict_one(const Input& input, const std::vecto
   job.file = input.job_file;
   TRUNKLINE_ASSIGN(platform, topology::platform_from(platform_value));
   platform.file = file;
+  TRUNKLINE_ASSIGN(applied, calibrated(platform, input.calibration));
   report::PredictionEntry entry;
   entry.platform = platform.name;
   for (const Setting& setting : point) entry.swept.emplace_back(setting.key, setting.value);
   predict::Options options;
   options.slots = input.slots;
-  auto prediction = predict::predict(job, platform, options);
+  auto prediction = predict::predict(job, predict::PlatformModel(applied.platform, applied.efficiencies), options);
   if (prediction && input.baseline) {
-    if (const auto scaled = scale_against(*input.baseline, platform, *prediction); !scaled) prediction = fail(scaled.error());
+    if (const auto scaled = scale_against(*input.baseline, applied, *prediction); !scaled) prediction = fail(scaled.error());
   }
   if (prediction)
     entry.prediction = std::move(*prediction);
@@ -198,6 +205,7 @@ Command predict_command() {
         ->allow_extra_args(false);
     app.add_option("--show", o->show, "what a sweep shows: " + join(report::sweep_metrics(), ", "))->type_name("FIGURE");
     app.add_option("--baseline", o->baseline, "number of GPUs that scaling is counted from; default: the smallest copy")->type_name("GPUS");
+    app.add_option("--calibration", o->calibration, "measured efficiencies, as trunkline calibrate writes them")->type_name("FILE");
     app.add_option("--timeline", o->timeline, "write who computes when, for ui.perfetto.dev")->type_name("FILE");
     return [o](Session& session) { return predict_all(*o, session); };
   };

@@ -33,6 +33,7 @@ struct Command {
   std::vector<Example> examples;
   std::string notes;       // below the options; empty = none
   bool has_output = true;  // takes --json, -o and --color
+  bool has_yaml = false;   // -o takes .yaml as well
 
   // Adds options to the parser's subcommand and returns what to do after parsing. Nothing is marked as required there: the
   // action says itself what is missing, so that a misspelt option is reported before the option it was meant to be.

@@ -81,7 +81,7 @@ std::string reference_markdown() {
     parser.set_help_flag();
     Output output;
     command.declare(parser);
-    if (command.has_output) output.add_options(parser);
+    if (command.has_output) output.add_options(parser, command.has_yaml);
     out += fmt::format("\n## trunkline {}\n{}.\n\n```\n{}\n```\n\n", command.name, command.answers, usage_of(command));
     for (const Example& example : command.examples) out += fmt::format("- `{}`: {}\n", example.line, example.shows);
     Table options;

@@ -50,9 +50,11 @@ Result<void> print(const std::string& text) {
 
 void Output::add_color_option(CLI::App& app) { app.add_option("--color", color_, "colour: auto, always or never")->type_name("WHEN"); }
 
-void Output::add_options(CLI::App& app) {
+void Output::add_options(CLI::App& app, bool yaml) {
   app.add_option("--json", json_, "write the answer as JSON; - is standard output")->type_name("FILE");
-  app.add_option("-o,--output", file_, "write the answer by extension: .json, .csv or .md")->type_name("FILE");
+  app.add_option("-o,--output", file_, 
+                 yaml ? "write the answer by extension: .yaml, .json, .csv or .md" : "write the answer by extension: .json, .csv or .md")
+      ->type_name("FILE");
   add_color_option(app);
 }
 
@@ -63,6 +65,7 @@ Result<void> Output::prepare() const {
   if (!json_.empty() && json_ != "-") TRUNKLINE_TRY(check_writable(json_));
   if (file_.empty()) return {};
   const std::string extension = extension_of(file_);
+  if (yaml_ && (extension == ".yaml" || extension == ".yml")) return check_writable(file_);
   if (std::find(kExtensions.begin(), kExtensions.end(), extension) == kExtensions.end()) {
     return usage_error(fmt::format("-o {}: the extension says the form, and \"{}\" is none of .json, .csv and .md", file_, extension),
                        "write for example -o result.json; for standard output use --json -");
@@ -82,6 +85,7 @@ Result<void> Output::write(const report::Document& document) const {
   if (!file_.empty()) {
     const std::string extension = extension_of(file_);
     done = io::write_file(file_, extension == ".json"  ? document.json
+                                 : yaml_ && extension.starts_with(".y") ? document.yaml
                                  : extension == ".csv" ? report::to_csv(document.data)
                                                        : report::to_markdown(document));
   }

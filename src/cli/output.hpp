@@ -16,7 +16,8 @@ namespace trunkline::cli {
 class Output {
  public:
   void add_color_option(CLI::App& app);
-  void add_options(CLI::App& app);
+  void add_options(CLI::App& app, bool yaml = false);
+  void accept_yaml() { yaml_ = true; }  // of the command that runs
 
   // Before the work: the options make sense and every file can be written.
   Result<void> prepare() const;
@@ -37,6 +38,7 @@ class Output {
   bool color_on(int descriptor) const;
 
   std::string json_, file_, color_ = "auto";
+  bool yaml_ = false;
 };
 
 // Another file that a command writes (a timeline, fitted constants): says before the work that it cannot be written.

@@ -69,6 +69,7 @@ Result<int> run_parsed(CLI::App& app, const Command* command, const CLI::App& pa
   }
   TRUNKLINE_TRY(check_extras(parser, command));
   if (command) {
+    if (command->has_yaml) session.output.accept_yaml();
     TRUNKLINE_TRY(session.output.prepare());
     return action(session);
   }
@@ -96,7 +97,7 @@ Result<int> run_command(int count, const char* const* arguments, Output& output)
     parser->allow_extras();
     actions.push_back(command.declare(*parser));
     if (command.has_output)
-      output.add_options(*parser);
+      output.add_options(*parser, command.has_yaml);
     else
       output.add_color_option(*parser);
     parser->add_flag("-h,--help", help, "this page");

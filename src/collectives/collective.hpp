@@ -24,6 +24,7 @@ struct GroupLayout {
   int ranks_per_node = 1;
   int nodes = 1;
   int sharing = 1;
+  int node_stride = 1;  // from one of the group's nodes to its next: how few of them stand in one NVLink domain (NVL72)
 };
 
 // What one group sees of the platform. A value: build once, ask many times.

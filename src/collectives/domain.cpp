@@ -70,7 +70,7 @@ Domain domain_of(const topology::Platform& platform, const GroupLayout& layout, 
 
   // Nodes whose GPUs share one NVLink domain (NVL72) count as one; a group spreads evenly over as few domains as it needs.
   const int here = std::max(1, layout.ranks_per_node), nodes = std::max(1, layout.nodes);
-  const int in_domain = node.link_domain > node.gpus ? node.link_domain / node.gpus : 1;
+  const int in_domain = std::max(1, node.link_domain / std::max(1, node.gpus) / std::max(1, layout.node_stride));
   d.nodes = (nodes + in_domain - 1) / in_domain;
   const int joined = (nodes + d.nodes - 1) / d.nodes;
   d.ranks_per_node = here * joined;

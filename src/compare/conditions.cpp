@@ -120,6 +120,17 @@ void mark_cold_means(const Metric& reference, const Metric& other, std::vector<D
   }
 }
 
+std::string gpus_text(const Context& c) {
+  if (c.gpus.empty()) return "";
+  const bool alike = std::all_of(c.gpus.begin(), c.gpus.end(), [&](const auto& g) { return g.name == c.gpus.front().name; });
+  return alike ? fmt::format("{} x {}", c.gpus.size(), c.gpus.front().name) : fmt::format("{} of different kinds", c.gpus.size());
+}
+
+std::string power_limit_text(const Context& c) {
+  if (c.gpus.empty() || !c.gpus.front().power_limit_w) return "";
+  return fmt::format("{:.0f} W", *c.gpus.front().power_limit_w);
+}
+
 struct Field {
   const char* name;
   std::function<std::string(const Context&)> text;
@@ -152,6 +163,8 @@ const std::vector<Field>& context_fields() {
       {"kernel", [](const Context& c) { return c.kernel; }},
       {"governor", [](const Context& c) { return c.governor; }, "a governor that saves power slows short repetitions"},
       {"clock_max", [](const Context& c) { return rounded(c.clock_max_hz, 1e9, " GHz"); }},
+      {"gpus", gpus_text},
+      {"gpu_power_limit", power_limit_text, "a lower limit lowers the clock of long work"},
       {"driver", [](const Context& c) { return c.driver; }},
       {"cuda", [](const Context& c) { return c.cuda; }},
       {"nccl", [](const Context& c) { return c.nccl; }},

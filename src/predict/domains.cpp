@@ -1,25 +1,41 @@
 #include <algorithm>
 
 #include "predict/prediction.hpp"
+#include "timeline/power.hpp"
 
 namespace trunkline::predict {
 namespace {
 
 // A group of `size` ranks, neighbours `stride` ranks apart, on nodes of `per_node` GPUs filled in rank order. Groups of
-// the same kind beside it share the node's NICs.
+// the same kind beside it share the node's NICs. A group that does not fill its nodes evenly counts as one that does.
 collectives::GroupLayout layout_of(int stride, int size, int per_node) {
   collectives::GroupLayout layout;
-  const int in_node = stride >= per_node ? 1 : std::clamp(per_node / std::max(1, stride), 1, size);
-  layout.ranks_per_node = in_node;
-  layout.nodes = std::max(1, size / in_node);
-  layout.sharing = std::max(1, per_node / in_node);
+  const int most = stride >= per_node ? 1 : std::clamp(per_node / std::max(1, stride), 1, size);
+  layout.nodes = (size + most - 1) / most;
+  layout.ranks_per_node = (size + layout.nodes - 1) / layout.nodes;
+  layout.sharing = std::max(1, per_node / most);
+  layout.node_stride = std::max(1, stride / per_node);
   return layout;
+}
+
+// Two neighbouring stages of a pipeline whose stages are `stride` ranks: on one node (or in one NVLink domain) when the whole
+// pipeline is, else as far apart as the farthest two.
+collectives::GroupLayout neighbours_of(int stride, int stages, const topology::NodeType& node) {
+  const int linked = std::max(node.gpus, node.link_domain);
+  if (stages < 2 || stride * stages <= linked) return layout_of(stride, std::min(stages, 2), node.gpus);
+  return {1, 2, std::clamp(stride, 1, node.gpus), std::max(1, linked / node.gpus)};
 }
 
 }  // namespace
 
 PlatformModel::PlatformModel(const topology::Platform& platform)
-    : platform_(platform), kernels_(platform.node.gpu), rates_(collectives::rates_of(platform.node)) {}
+    : PlatformModel(platform, kernels::Efficiencies::default_for(platform.node.gpu)) {}
+
+PlatformModel::PlatformModel(const topology::Platform& platform, const kernels::Efficiencies& measured)
+    : platform_(platform),
+      kernels_(platform.node.gpu, measured),
+      limited_(timeline::at_power_limit(platform.node.gpu, kernels_)),
+      rates_(collectives::rates_of(platform.node)) {}
 
 timeline::Domains domains_of(const workload::Parallelism& p, const PlatformModel& model) {
   const topology::Platform& platform = model.platform();
@@ -41,7 +57,7 @@ timeline::Domains domains_of(const workload::Parallelism& p, const PlatformModel
   const int shard = grouped ? std::min(group, replicas) : replicas;
   d.shard = domain(p.tp, shard);
   d.replica = domain(p.tp * shard, std::max(1, replicas / shard));
-  d.pipeline = domain(p.tp * replicas, std::min(p.pp, 2));
+  d.pipeline = collectives::domain_of(platform, neighbours_of(p.tp * replicas, p.pp, platform.node), model.rates());
   return d;
 }
 

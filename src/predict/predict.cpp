@@ -20,7 +20,7 @@ timeline::StepResult time_of_step(const Job& job, const PlatformModel& model, co
   const workload::Behaviour behaviour = workload::behaviour_of(job, gpu.generation);
   work = workload::operations_of(job, behaviour);
   const timeline::Domains domains = domains_of(job.parallelism, model);
-  timeline::StepInput input{job, work, behaviour, gpu, model.kernels(), domains, options.effects, options.collectives, factor};
+  timeline::StepInput input{job, work, behaviour, gpu, model.kernels(), domains, options.effects, options.collectives, &model.limited(), factor};
   return timeline::time_step(input, options.slots);
 }
 
@@ -35,8 +35,7 @@ void set_rates(Prediction& p, const Job& job, const workload::StepWork& work, co
   p.model_flops_per_gpu_per_s = model_flops / p.step_s / p.gpus;
   const double peak = gpu.rate(job.precision.compute).si();
   p.mfu = p.model_flops_per_gpu_per_s / peak;
-  const double recomputed = job.recompute == workload::Recompute::full ? 4.0 / 3.0 : 1.0;
-  p.hfu = p.mfu * recomputed;
+  p.hfu = p.mfu * (1 + work.recomputed_flops_per_sample / work.model_flops_per_sample);
 }
 
 std::string traffic_in_layers(const Job& job) {

@@ -116,14 +116,16 @@ struct Options {
 class PlatformModel {
  public:
   explicit PlatformModel(const topology::Platform& platform);
+  PlatformModel(const topology::Platform& platform, const kernels::Efficiencies& measured);
 
   const topology::Platform& platform() const { return platform_; }
   const kernels::Kernels& kernels() const { return kernels_; }
+  const kernels::Kernels& limited() const { return limited_; }  // at the power limit
   const collectives::NodeRates& rates() const { return rates_; }
 
  private:
   topology::Platform platform_;
-  kernels::Kernels kernels_;
+  kernels::Kernels kernels_, limited_;
   collectives::NodeRates rates_;
 };
 

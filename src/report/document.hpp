@@ -26,6 +26,7 @@ struct Document {
   std::vector<Block> blocks;
   Table data;        // one row a result, headings = the JSON's keys; for CSV
   std::string json;  // complete, with its context
+  std::string yaml;  // of commands whose answer is a file for another command; empty = none
 
   void heading(std::string text) { blocks.push_back(Paragraph{std::move(text), Tone::strong}); }
   void paragraph(std::string text, Tone tone = Tone::plain) { blocks.push_back(Paragraph{std::move(text), tone}); }

@@ -13,18 +13,18 @@ Overlapped sharding_of(const LayerRun& run, double compute, const ChunkRules& ru
   return rules.backward ? sharded_backward(run.layers, compute, run.gather_s, run.reduce_s) : sharded_forward(run.layers, compute, run.gather_s);
 }
 
-// The chunk with matrix products at `clock` of their burst rate.
-ChunkTime at_clock(std::span<const LayerRun> runs, const ChunkRules& rules, double clock) {
-  const double stretch = rules.factor / clock;
+// The chunk with matrix products slowed down by a duty cycle of `duty`.
+ChunkTime at_duty(std::span<const LayerRun> runs, const ChunkRules& rules, double duty) {
+  const auto slowed = [&](double burst, double limited) { return rules.factor * (burst + duty * (limited - burst)); };
   ChunkTime sum;
   double room_before = 0, scatter_before = 0;
   for (const LayerRun& run : runs) {
     const PassTime& t = run.pass;
     const double n = run.layers;
     if (n <= 0) continue;
-    const double ring_hidden = rules.overlap ? std::min(t.ring_s, t.attention_s * stretch) : 0;
+    const double ring_hidden = rules.overlap ? std::min(t.ring_s, slowed(t.attention_s, t.limited_attention_s)) : 0;
     ChunkTime layer;
-    layer.matrix = t.matrix_s * stretch;
+    layer.matrix = slowed(t.matrix_s, t.limited_s);
     layer.memory = t.memory_s * rules.factor;
     layer.contention = t.hidden_sm_s * rules.factor;
     layer.tensor = t.exposed_s + t.ring_s - ring_hidden;
@@ -46,8 +46,7 @@ ChunkTime at_clock(std::span<const LayerRun> runs, const ChunkRules& rules, doub
     sum.contention += n * layer.contention + wire.hidden_s * run.sharding_sms * rules.factor;
     sum.hidden += n * (t.hidden_s + ring_hidden) + wire.hidden_s;
     sum.host += n * t.host_s * rules.factor;
-    sum.weight += n * t.weight_s * stretch;
-    sum.recompute += n * (run.recompute.matrix_s * stretch + run.recompute.memory_s * rules.factor);
+    sum.recompute += n * (slowed(run.recompute.matrix_s, run.recompute.limited_s) + run.recompute.memory_s * rules.factor);
   }
   return sum;
 }
@@ -57,26 +56,28 @@ ChunkTime at_clock(std::span<const LayerRun> runs, const ChunkRules& rules, doub
 ChunkTime& ChunkTime::operator+=(const ChunkTime& o) {
   matrix += o.matrix, memory += o.memory, contention += o.contention;
   tensor += o.tensor, shard += o.shard, hidden += o.hidden;
-  host += o.host, weight += o.weight, recompute += o.recompute;
+  host += o.host, recompute += o.recompute;
   return *this;
 }
 
 ChunkTime chunk_time(std::span<const LayerRun> runs, const ChunkRules& rules) {
-  ChunkTime time = at_clock(runs, rules, 1);
-  const double burst = time.matrix, lost = 1 - rules.sustained;
-  if (burst <= 0 || lost <= 0) return time;
-  // With `rest` = T − matrix time held fast, f = 1 − lost·(burst/f)/(burst/f + rest) is a quadratic in f. `rest` only shrinks as
-  // the clock falls (more is hidden), so the steps go down to the highest clock that the power allows.
+  ChunkTime time = at_duty(runs, rules, 0);
+  double limited = 0;
+  for (const LayerRun& run : runs) limited += run.layers * run.pass.limited_s * rules.factor;
+  const double burst = time.matrix;
+  if (!rules.power_limit || limited <= burst) return time;
+  // With `rest` = T − matrix time held fast, matrix = burst + (limited − burst)·matrix/(matrix + rest) is a quadratic. The slower
+  // the products, the more they hide and the smaller the rest: the steps rise to the lowest duty cycle that fits itself.
   constexpr int kMostSteps = 100;
-  double clock = 1;
+  double duty = 0;
   for (int i = 0; i < kMostSteps; ++i) {
-    const double rest = time.total() - time.matrix, difference = burst - rest;
-    const double root = std::sqrt(difference * difference + 4 * rest * burst * rules.sustained);
-    // Two forms of the same root, each free of cancellation on its side.
-    const double next = difference > 0 ? 2 * burst * rules.sustained / (difference + root) : (root - difference) / (2 * rest);
-    const bool settled = std::abs(next - clock) <= 1e-15;
-    clock = next;
-    time = at_clock(runs, rules, clock);
+    const double rest = time.total() - time.matrix, difference = limited - rest;
+    const double root = std::sqrt(difference * difference + 4 * burst * rest);
+    const double matrix = difference > 0 ? (difference + root) / 2 : 2 * burst * rest / (root - difference);
+    const double next = matrix / (matrix + rest);
+    const bool settled = std::abs(next - duty) <= 1e-15;
+    duty = next;
+    time = at_duty(runs, rules, duty);
     if (settled) break;
   }
   return time;

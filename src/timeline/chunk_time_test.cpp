@@ -12,10 +12,12 @@ using namespace trunkline::timeline;
 
 namespace {
 
-LayerRun layers(double n, double matrix, double memory = 0, double exposed = 0) {
+// `limited`: how many times as long the matrix products take at the power limit.
+LayerRun layers(double n, double matrix, double memory = 0, double exposed = 0, double limited = 1) {
   LayerRun run;
   run.layers = n;
   run.pass.matrix_s = matrix;
+  run.pass.limited_s = matrix * limited;
   run.pass.memory_s = memory;
   run.pass.exposed_s = exposed;
   return run;
@@ -23,17 +25,12 @@ LayerRun layers(double n, double matrix, double memory = 0, double exposed = 0) 
 
 ChunkTime time_of(const std::vector<LayerRun>& runs, const ChunkRules& rules = {}) { return chunk_time(runs, rules); }
 
-ChunkRules limited(double sustained) {
-  ChunkRules rules;
-  rules.sustained = sustained;
-  return rules;
-}
-
 std::vector<LayerRun> random_runs(Rng& rng) {
   std::vector<LayerRun> runs;
   for (std::uint64_t i = 1 + rng.below(4); i > 0; --i) {
-    LayerRun run = layers(double(1 + rng.below(6)), rng.uniform(), rng.uniform(), rng.below(2) == 0 ? 0 : rng.uniform());
+    LayerRun run = layers(double(1 + rng.below(6)), rng.uniform(), rng.uniform(), rng.below(2) == 0 ? 0 : rng.uniform(), 1 + 2 * rng.uniform());
     run.pass.attention_s = run.pass.matrix_s * rng.uniform();
+    run.pass.limited_attention_s = run.pass.attention_s * (run.pass.limited_s / run.pass.matrix_s);
     run.pass.ring_s = rng.below(3) == 0 ? rng.uniform() : 0;
     run.pass.hidden_s = rng.uniform();
     run.pass.hidden_sm_s = run.pass.hidden_s * 0.2;
@@ -47,7 +44,6 @@ std::vector<LayerRun> random_runs(Rng& rng) {
 ChunkRules random_rules(Rng& rng) {
   ChunkRules rules;
   rules.factor = 0.8 + 0.6 * rng.uniform();
-  rules.sustained = 0.5 + 0.5 * rng.uniform();
   rules.overlap = rng.below(4) != 0;
   rules.backward = rng.below(2) == 0;
   return rules;
@@ -65,38 +61,39 @@ TEST(ChunkTime, LayersAddUpWithoutAPowerLimit) {
   EXPECT_EQ(time_of({layers(0, 5)}).total(), 0);
 }
 
-// Nothing but matrix products: the chip settles at its sustained rate.
-TEST(ChunkTime, AllMatrixRunsAtTheSustainedRate) { EXPECT_NEAR(time_of({layers(4, 3)}, limited(0.75)).total(), 12 / 0.75, 1e-12); }
+// Nothing but matrix products: the chip settles at what its power limit leaves.
+TEST(ChunkTime, AllMatrixRunsAtThePowerLimit) { EXPECT_NEAR(time_of({layers(4, 3, 0, 0, 1.25)}).total(), 15, 1e-12); }
 
-// Half sustained, as much other work as matrix work at the burst clock. f = 1 − 0.5·(1/f)/(1/f + 1) gives f² + 0·f − 0.5 = 0.
-TEST(ChunkTime, ClockRisesWithTheTimeThatIsNotMatrix) {
-  EXPECT_NEAR(time_of({layers(1, 1, 1)}, limited(0.5)).matrix, 1 / std::sqrt(0.5), 1e-12);
-  EXPECT_NEAR(time_of({layers(1, 1, 1e6)}, limited(0.5)).matrix, 1, 1e-5);  // mostly waiting: burst
+// Twice as long at the limit, and as much other work as matrix work: m = 1 + 1·m/(m + 1) gives m² − m − 1 = 0.
+TEST(ChunkTime, ProductsSlowDownByTheirDutyCycle) {
+  EXPECT_NEAR(time_of({layers(1, 1, 1, 0, 2)}).matrix, (1 + std::sqrt(5.0)) / 2, 1e-12);
+  EXPECT_NEAR(time_of({layers(1, 1, 1e6, 0, 2)}).matrix, 1, 1e-5);  // mostly waiting: burst
+  ChunkRules cold;
+  cold.power_limit = false;
+  EXPECT_DOUBLE_EQ(time_of({layers(1, 1, 1, 0, 2)}, cold).matrix, 1);
 }
 
-TEST(ChunkTime, ClockIsWhatItsOwnDutyCycleAllows) {
+TEST(ChunkTime, DutyCycleFitsItself) {
   Rng rng(1);
   for (int i = 0; i < 5000; ++i) {
     const std::vector<LayerRun> runs = random_runs(rng);
-    ChunkRules rules = random_rules(rng);
+    const ChunkRules rules = random_rules(rng);
     const ChunkTime t = time_of(runs, rules);
-    rules.sustained = 1;
-    const double burst = time_of(runs, rules).matrix, clock = burst / t.matrix;
-    EXPECT_LE(clock, 1 + 1e-12);
-    EXPECT_GE(clock, 0.5 - 1e-12);
+    double burst = 0, limited = 0;
+    for (const LayerRun& run : runs) burst += rules.factor * run.layers * run.pass.matrix_s, limited += rules.factor * run.layers * run.pass.limited_s;
+    EXPECT_NEAR(t.matrix, burst + t.matrix / t.total() * (limited - burst), 1e-12 * t.matrix);
   }
-  const ChunkTime t = time_of({layers(2, 3, 1, 0.5)}, limited(0.7));
-  EXPECT_NEAR(6 / t.matrix, 1 - 0.3 * t.matrix / t.total(), 1e-12);
 }
 
 // Launches that take longer than the kernels set the time, and leave the chip cool.
 TEST(ChunkTime, HostSetsTheTimeWhereItIsSlower) {
   LayerRun run = layers(10, 1);
   run.pass.host_s = 5;
-  const ChunkTime t = time_of({run}, limited(0.8));
+  run.pass.limited_s = 1.25;
+  const ChunkTime t = time_of({run});
   EXPECT_DOUBLE_EQ(t.total(), 50);
   EXPECT_DOUBLE_EQ(t.launch_gap(), 50 - t.matrix);
-  EXPECT_LT(t.matrix, 10.5);
+  EXPECT_NEAR(t.matrix, 10 / (1 - 2.5 / 50), 1e-12);  // m = 10 + 2.5·m/50
 }
 
 TEST(ChunkTime, FactorStretchesKernelsAndLaunchesNotTheWire) {
@@ -107,10 +104,10 @@ TEST(ChunkTime, FactorStretchesKernelsAndLaunchesNotTheWire) {
   EXPECT_DOUBLE_EQ(t.tensor, 2);
 }
 
-// Keys and values hide behind attention as it really runs: slower clocks hide more.
+// Keys and values hide behind attention as it really runs: slower products hide more.
 TEST(ChunkTime, RingHidesBehindAttention) {
   LayerRun run = layers(1, 4);
-  run.pass.attention_s = 1;
+  run.pass.attention_s = run.pass.limited_attention_s = 1;
   run.pass.ring_s = 3;
   EXPECT_DOUBLE_EQ(time_of({run}).tensor, 2);
   EXPECT_DOUBLE_EQ(time_of({run}).hidden, 1);
@@ -159,7 +156,7 @@ TEST(ChunkTime, SwitchingOverlapOffHidesNothing) {
     EXPECT_EQ(without.hidden, 0);
     EXPECT_GE(with.shard, -1e-12);
     EXPECT_NEAR(with.tensor + with.shard + with.hidden, without.tensor + without.shard, 1e-9);
-    rules.sustained = 1;  // what contention costs may exceed what a short gather saves; communication itself never grows
+    // What contention costs may exceed what a short gather saves; communication itself never grows
     EXPECT_LE(with.tensor + with.shard, without.tensor + without.shard + 1e-9);
   }
 }
@@ -171,35 +168,18 @@ TEST(ChunkTime, FasterNeverTakesLonger) {
     const std::vector<LayerRun> slow = random_runs(rng);
     const ChunkRules rules = random_rules(rng);
     std::vector<LayerRun> fast = slow;
-    ChunkRules cooler = rules;
     const std::uint64_t what = rng.below(7);
     for (LayerRun& run : fast) {
       const double less = 0.3 + 0.7 * rng.uniform();
       PassTime& t = run.pass;
-      if (what == 0) t.matrix_s -= (1 - less) * (t.matrix_s - t.attention_s);
+      if (what == 0) t.matrix_s *= less, t.attention_s *= less;  // the power limit stays
+      if (what == 6) t.limited_s = t.matrix_s + less * (t.limited_s - t.matrix_s), t.limited_attention_s = t.attention_s + less * (t.limited_attention_s - t.attention_s);
       if (what == 1) t.memory_s *= less;
       if (what == 2) t.exposed_s *= less, t.hidden_s *= less, t.hidden_sm_s *= less;
       if (what == 3) t.ring_s *= less;
       if (what == 4) run.gather_s *= less, run.reduce_s *= less;
       if (what == 5) t.host_s *= less;
     }
-    if (what == 6) cooler.sustained += (1 - rules.sustained) * rng.uniform();
-    EXPECT_LE(time_of(fast, cooler).total(), time_of(slow, rules).total() * (1 + 1e-12)) << "changed " << what;
-  }
-}
-
-// A matrix rate that rises while the power limit stays: everything that is not matrix bound the same, and never slower.
-TEST(ChunkTime, MoreMatrixRateAtTheSamePowerIsNeverSlower) {
-  Rng rng(4);
-  for (int i = 0; i < 5000; ++i) {
-    const std::vector<LayerRun> slow = random_runs(rng);
-    ChunkRules rules = random_rules(rng);
-    rules.sustained = 1;
-    std::vector<LayerRun> fast = slow;
-    ChunkRules throttled = rules;
-    const double more = 1 + 0.9 * rng.uniform();
-    for (LayerRun& run : fast) run.pass.matrix_s /= more, run.pass.attention_s /= more;
-    throttled.sustained = 1 / more;
-    EXPECT_LE(time_of(fast, throttled).total(), time_of(slow, rules).total() * (1 + 1e-12));
+    EXPECT_LE(time_of(fast, rules).total(), time_of(slow, rules).total() * (1 + 1e-12)) << "changed " << what;
   }
 }

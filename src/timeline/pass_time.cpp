@@ -32,9 +32,10 @@ using workload::Op;
 
 PassTime& PassTime::operator+=(const PassTime& o) {
   matrix_s += o.matrix_s;
+  limited_s += o.limited_s;
   memory_s += o.memory_s;
   attention_s += o.attention_s;
-  weight_s += o.weight_s;
+  limited_attention_s += o.limited_attention_s;
   ring_s += o.ring_s;
   exposed_s += o.exposed_s;
   hidden_s += o.hidden_s;
@@ -45,9 +46,10 @@ PassTime& PassTime::operator+=(const PassTime& o) {
 
 PassTime operator*(PassTime t, double n) {
   t.matrix_s *= n;
+  t.limited_s *= n;
   t.memory_s *= n;
   t.attention_s *= n;
-  t.weight_s *= n;
+  t.limited_attention_s *= n;
   t.ring_s *= n;
   t.exposed_s *= n;
   t.hidden_s *= n;
@@ -112,34 +114,50 @@ collectives::Cost Pricer::exchange_with(Exchange exchange, const collectives::Do
   return cost;
 }
 
-double Pricer::kernel_s(const Op& op) const {
-  if (op.kind == Op::Kind::gemm) {
-    if (!effects_.quantisation) return 2 * op.batch * op.m * op.n * op.k / (0.75 * gpu_.rate(op.precision).si());
-    kernels::Gemm shape;
-    shape.m = op.m, shape.n = op.n, shape.k = op.k, shape.batch = op.batch;
-    shape.precision = op.precision;
-    shape.output_bytes = int(op.output_bytes);
-    const double narrow = kernels_.gemm(shape).si() * (op.exact ? kExactFp8 : 1);
-    if (op.wide_share <= 0) return narrow;
-    shape.precision = catalog::Precision::bf16;
-    return (1 - op.wide_share) * narrow + op.wide_share * kernels_.gemm(shape).si();
+double Pricer::gemm_s(const Op& op, const kernels::Kernels& kernels) const {
+  if (!effects_.quantisation) {
+    constexpr double kLargeMatrix = 0.75;  // of the peak
+    const double left = &kernels == &kernels_ ? 1 : kernels_.sustained(op.precision);
+    return 2 * op.batch * op.m * op.n * op.k / (kLargeMatrix * left * gpu_.rate(op.precision).si());
   }
-  if (op.kind == Op::Kind::attention) {
-    kernels::Attention shape;
-    shape.batch = op.sequences;
-    shape.heads = op.heads, shape.kv_heads = op.kv_heads;
-    shape.query_length = op.query_length, shape.key_length = op.key_length, shape.head_dim = op.head_dim;
-    shape.causal = op.causal;
-    shape.precision = op.precision;
-    shape.fused_softmax = op.fused_softmax;
-    shape.dropout = op.dropout;
-    const bool has_newest = gpu_.generation == catalog::Generation::hopper || gpu_.generation == catalog::Generation::blackwell;
-    const bool newest = behaviour_.attention_age == workload::AttentionAge::newest && has_newest;
-    shape.kind = !op.flash ? kernels::AttentionKind::unfused : newest ? kernels::AttentionKind::flash3 : kernels::AttentionKind::flash2;
-    const double age = op.flash && behaviour_.attention_age == workload::AttentionAge::flash1 ? kFlash1 : 1;
-    return (op.backward ? kernels_.attention_backward(shape) : kernels_.attention_forward(shape)).si() * age;
+  kernels::Gemm shape;
+  shape.m = op.m, shape.n = op.n, shape.k = op.k, shape.batch = op.batch;
+  shape.precision = op.precision;
+  shape.output_bytes = int(op.output_bytes);
+  const double narrow = kernels.gemm(shape).si() * (op.exact ? kExactFp8 : 1);
+  if (op.wide_share <= 0) return narrow;
+  shape.precision = catalog::Precision::bf16;
+  return (1 - op.wide_share) * narrow + op.wide_share * kernels.gemm(shape).si();
+}
+
+double Pricer::attention_s(const Op& op, const kernels::Kernels& kernels) const {
+  kernels::Attention shape;
+  shape.batch = op.sequences;
+  shape.heads = op.heads, shape.kv_heads = op.kv_heads;
+  shape.query_length = op.query_length, shape.key_length = op.key_length, shape.head_dim = op.head_dim;
+  shape.causal = op.causal;
+  shape.precision = op.precision;
+  shape.fused_softmax = op.fused_softmax;
+  shape.dropout = op.dropout;
+  const bool has_newest = gpu_.generation == catalog::Generation::hopper || gpu_.generation == catalog::Generation::blackwell;
+  const bool newest = behaviour_.attention_age == workload::AttentionAge::newest && has_newest;
+  shape.kind = !op.flash ? kernels::AttentionKind::unfused : newest ? kernels::AttentionKind::flash3 : kernels::AttentionKind::flash2;
+  const double age = op.flash && behaviour_.attention_age == workload::AttentionAge::flash1 ? kFlash1 : 1;
+  return (op.backward ? kernels.attention_backward(shape) : kernels.attention_forward(shape)).si() * age;
+}
+
+void Pricer::add_kernel(const Op& op, PassTime& time) const {
+  const bool one_rate = &limited_ == &kernels_;
+  if (op.kind == Op::Kind::memory) {
+    if (effects_.memory_bound) time.memory_s += kernels_.memory_bound(op.bytes, kind_of(op.traffic)).si();
+    return;
   }
-  return effects_.memory_bound ? kernels_.memory_bound(op.bytes, kind_of(op.traffic)).si() : 0;
+  const bool attention = op.kind == Op::Kind::attention;
+  const double burst = attention ? attention_s(op, kernels_) : gemm_s(op, kernels_);
+  const double limited = one_rate ? burst : attention ? attention_s(op, limited_) : gemm_s(op, limited_);
+  time.matrix_s += burst;
+  time.limited_s += std::max(burst, limited);
+  if (attention) time.attention_s += burst, time.limited_attention_s += std::max(burst, limited);
 }
 
 void Pricer::add_exchange(const Op& op, PassTime& time) const {
@@ -150,21 +168,18 @@ void Pricer::add_exchange(const Op& op, PassTime& time) const {
   if (hidden > 0) time.hidden_sm_s += hidden * cost.time.si() * sm_share(op.exchange, domain(op.group), op.size);
 }
 
-PassTime Pricer::price(const workload::Pass& pass) const {
+PassTime Pricer::price(const workload::Pass& pass, Part part) const {
   PassTime time;
   for (const Op& op : pass.ops) {
+    if (part != Part::all && op.weight_gradient != (part == Part::weight_gradients)) continue;
     if (effects_.launch) time.host_s += op.launches * behaviour_.launch_s;
-    if (op.kind == Op::Kind::exchange) {
-      if (op.exchange == Exchange::ring_pass) time.ring_s += exchange(op.exchange, domain(op.group), op.size).time.si();
-      else add_exchange(op, time);
-      continue;
+    if (op.kind != Op::Kind::exchange) {
+      add_kernel(op, time);
+    } else if (op.exchange == Exchange::ring_pass) {
+      time.ring_s += exchange(op.exchange, domain(op.group), op.size).time.si();
+    } else {
+      add_exchange(op, time);
     }
-    const double s = kernel_s(op);
-    // Attention that is not fused spends its time moving scores: the power limit does not touch it.
-    const bool moves = op.kind == Op::Kind::memory || (op.kind == Op::Kind::attention && !op.flash);
-    (moves ? time.memory_s : time.matrix_s) += s;
-    if (op.kind == Op::Kind::attention) time.attention_s += s;
-    if (op.weight_gradient) time.weight_s += s;
   }
   return time;
 }

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "timeline/chunk_time.hpp"
 #include "timeline/layer_split.hpp"
 #include "timeline/overlap.hpp"
+#include "timeline/power.hpp"
 
 namespace trunkline::timeline {
 
@@ -18,6 +20,7 @@ Picoseconds ps(double s) { return Picoseconds(std::llround(s * 1e12)); }
 
 struct LayerPrices {
   PassTime forward, backward, recompute;  // backward with what it recomputes
+  PassTime weights;                       // weight gradients, where the schedule runs them apart from backward
   double parameters = 0, expert_parameters = 0, adapters = 0;
 };
 
@@ -32,11 +35,14 @@ double update_bytes(workload::Optimizer optimizer) {
 class StepTimer {
  public:
   explicit StepTimer(const StepInput& in)
-      : in_(in), p_(in.job.parallelism), pricer_(in.kernels, in.gpu, in.domains, in.behaviour, in.effects, in.collective_options) {
+      : in_(in), p_(in.job.parallelism), pricer_(in.kernels, limited(in), in.gpu, in.domains, in.behaviour, in.effects, in.collective_options) {
     micro_batches_ = std::max<std::int64_t>(1, in.job.batch.global / std::max<std::int64_t>(1, in.job.batch.micro * p_.dp));
     sharded_ = p_.sharding == Sharding::zero3 || p_.sharding == Sharding::hsdp;
     stages_ = std::max(1, p_.pp);
     chunks_ = std::max(1, p_.vpp);
+    // Sharded gradients are scattered layer by layer: their products cannot wait.
+    const bool zero_bubble = p_.schedule == workload::Schedule::zero_bubble_1p || p_.schedule == workload::Schedule::zero_bubble_2p;
+    weights_apart_ = zero_bubble && stages_ > 1 && !sharded_;
   }
 
   StepResult run(bool keep_slots) {
@@ -55,18 +61,27 @@ class StepTimer {
   }
 
  private:
+  // The kernels at the power limit; the burst ones where the effect is off.
+  const kernels::Kernels& limited(const StepInput& in) {
+    if (!in.effects.sustained) return in.kernels;
+    if (in.limited) return *in.limited;
+    return own_limited_.emplace(at_power_limit(in.gpu, in.kernels));
+  }
+
   struct TowerPrices {
     LayerPrices dense, experts;
-    PassTime before_f, before_b, after_f, after_b;
+    PassTime before_f, before_b, before_w, after_f, after_b, after_w;
   };
 
   void price(const workload::TowerWork& tower) {
     TowerPrices t;
+    const Part rest = weights_apart_ ? Part::others : Part::all;
     const auto layer = [&](const workload::LayerWork& work) {
       LayerPrices l;
       if (work.count == 0) return l;
       l.forward = pricer_.price(work.forward);
-      l.backward = pricer_.price(work.backward);
+      l.backward = pricer_.price(work.backward, rest);
+      if (weights_apart_) l.weights = pricer_.price(work.backward, Part::weight_gradients);
       l.recompute = pricer_.price(work.recompute) * (in_.job.recompute == workload::Recompute::full ? in_.job.recompute_share : 1.0);
       l.backward += l.recompute;
       l.parameters = work.parameters;
@@ -77,9 +92,13 @@ class StepTimer {
     t.dense = layer(tower.dense);
     t.experts = layer(tower.experts);
     t.before_f = pricer_.price(tower.before_forward);
-    t.before_b = pricer_.price(tower.before_backward);
+    t.before_b = pricer_.price(tower.before_backward, rest);
     t.after_f = pricer_.price(tower.after_forward);
-    t.after_b = pricer_.price(tower.after_backward);
+    t.after_b = pricer_.price(tower.after_backward, rest);
+    if (weights_apart_) {
+      t.before_w = pricer_.price(tower.before_backward, Part::weight_gradients);
+      t.after_w = pricer_.price(tower.after_backward, Part::weight_gradients);
+    }
     towers_.push_back(t);
   }
 
@@ -165,12 +184,35 @@ class StepTimer {
         if (held.first) add_end(runs_, t.before_b, work.before_parameters, true);
       }
     }
-    ChunkRules rules;
-    rules.factor = in_.effects.fitted ? in_.compute_factor : 1;
-    rules.sustained = in_.effects.sustained ? in_.kernels.sustained(in_.job.precision.compute) : 1;
-    rules.overlap = in_.effects.overlap;
-    rules.backward = backward;
-    return chunk_time(runs_, rules);
+    return chunk_time(runs_, rules(backward));
+  }
+
+  // Weight gradients alone: each chunk's products, and nothing that they could hide.
+  ChunkTime time_of_weights(int stage, int c) {
+    runs_.clear();
+    for (std::size_t i = 0; i < towers_.size(); ++i) {
+      const TowerPrices& t = towers_[i];
+      const LayerSplit held = held_by(in_.work.towers[i], stage, c);
+      const auto add = [&](const PassTime& pass, double layers) {
+        runs_.emplace_back();
+        runs_.back().layers = layers;
+        runs_.back().pass = pass;
+      };
+      if (held.last) add(t.after_w, 1);
+      add(t.experts.weights, held.experts);
+      add(t.dense.weights, held.dense);
+      if (held.first) add(t.before_w, 1);
+    }
+    return chunk_time(runs_, rules(true));
+  }
+
+  ChunkRules rules(bool backward) const {
+    ChunkRules r;
+    r.factor = in_.effects.fitted ? in_.compute_factor : 1;
+    r.power_limit = in_.effects.sustained;
+    r.overlap = in_.effects.overlap;
+    r.backward = backward;
+    return r;
   }
 
   StageCost stage_cost(int stage) {
@@ -179,11 +221,15 @@ class StepTimer {
     for (int c = 0; c < chunks_; ++c) {
       const ChunkTime f = time_of_chunk(stage, c, false), b = time_of_chunk(stage, c, true);
       cost.forward.push_back(ps(f.total()));
-      cost.backward.push_back(ps(b.total()));
-      cost.weight_gradient.push_back(ps(b.weight));
+      const ChunkTime w = weights_apart_ ? time_of_weights(stage, c) : ChunkTime{};
+      cost.weight_gradient.push_back(ps(w.total()));
+      cost.backward.push_back(ps(b.total()) + ps(w.total()));
       forward_[std::size_t(stage)] += f;
       backward_[std::size_t(stage)] += b;
-      gap_[std::size_t(stage)] += f.launch_gap() + b.launch_gap();
+      backward_[std::size_t(stage)] += w;
+      passes_[std::size_t(stage)].forward += f.total();
+      passes_[std::size_t(stage)].backward += b.total() + w.total();
+      gap_[std::size_t(stage)] += f.launch_gap() + b.launch_gap() + w.launch_gap();
     }
     return cost;
   }
@@ -217,7 +263,7 @@ class StepTimer {
     // Beside what gradients and weights travel: the last micro-batch's backward and the first one's forward; interleaved
     // schedules finish a chunk for a whole group of micro-batches before the next, so the group's passes count.
     const double group = chunks_ > 1 ? double(std::min<std::int64_t>(stages_, micro_batches_)) : 1;
-    const double last_backward = backward_[std::size_t(stage)].total() * group, first_forward = forward_[std::size_t(stage)].total() * group;
+    double last_backward = passes_[std::size_t(stage)].backward * group, first_forward = passes_[std::size_t(stage)].forward * group;
     const bool zero1 = p_.sharding == Sharding::zero1 || p_.sharding == Sharding::zero2;
     const auto sync = [&](const collectives::Domain& domain, const collectives::Domain& sharers, double parameters) {
       if (sharded_ || domain.ranks() <= 1 || parameters <= 0) return;
@@ -230,6 +276,8 @@ class StepTimer {
       const Overlapped gather = zero1 ? gather_parameters(sharers, parameters, first_forward) : Overlapped{};
       t.reduce += reduce.exposed_s;
       t.gather += gather.exposed_s;
+      last_backward -= reduce.hidden_s;  // what hides one group's traffic hides no other's
+      first_forward -= gather.hidden_s;
       const double hidden = reduce.hidden_s + gather.hidden_s;
       t.hidden += hidden;
       t.contention += hidden * pricer_.sm_share(kind, domain, bytes / buckets);
@@ -294,14 +342,20 @@ class StepTimer {
 
   const StepInput& in_;
   const workload::Parallelism& p_;
+  std::optional<kernels::Kernels> own_limited_;  // before pricer_, which refers to it
   Pricer pricer_;
   std::int64_t micro_batches_ = 1;
   bool sharded_ = false;
   int stages_ = 1, chunks_ = 1;
   std::vector<TowerPrices> towers_;
   std::vector<LayerRun> runs_;
+  bool weights_apart_ = false;
   std::vector<ChunkTime> forward_ = std::vector<ChunkTime>(std::size_t(std::max(1, in_.job.parallelism.pp)));
   std::vector<ChunkTime> backward_ = forward_;
+  struct Passes {
+    double forward = 0, backward = 0;  // seconds of all chunks, launch gaps included
+  };
+  std::vector<Passes> passes_ = std::vector<Passes>(forward_.size());
   std::vector<double> gap_ = std::vector<double>(forward_.size());
 };
 

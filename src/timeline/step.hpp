@@ -37,6 +37,7 @@ struct StepInput {
   const Domains& domains;
   Effects effects;
   collectives::Options collective_options;
+  const kernels::Kernels* limited = nullptr;  // kernels at the power limit (power.hpp); null: worked out here
   double compute_factor = 1;             // fitted: time of kernels and of their launches × this (a framework and GPU generation)
 };
 

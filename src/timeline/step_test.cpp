@@ -37,7 +37,7 @@ struct Setting {
   StepResult run(bool slots = false) const {
     const workload::StepWork work = workload::operations_of(job, behaviour);
     const kernels::Kernels kernels(platform.node.gpu);
-    return time_step({job, work, behaviour, platform.node.gpu, kernels, domains, effects, {}, factor}, slots);
+    return time_step({job, work, behaviour, platform.node.gpu, kernels, domains, effects, {}, nullptr, factor}, slots);
   }
 
   void pipeline(int pp, int vpp = 1) {

@@ -68,13 +68,15 @@ std::string kind_beside(const std::string& reason) {
 
 double quantile(std::vector<double> values, double q) { return values.empty() ? 0 : stats::quantile(values, q); }
 
-double weighted_median(std::vector<std::pair<double, double>> values) {
+double weighted_median(std::vector<std::pair<double, double>> values) { return weighted_quantile(std::move(values), 0.5); }
+
+double weighted_quantile(std::vector<std::pair<double, double>> values, double q) {
   std::sort(values.begin(), values.end());
   double total = 0, so_far = 0;
   for (const auto& [value, weight] : values) total += weight;
   for (const auto& [value, weight] : values) {
     so_far += weight;
-    if (so_far >= total / 2) return value;
+    if (so_far >= q * total) return value;
   }
   return 0;
 }

@@ -18,7 +18,8 @@ void summarise_all(TrainingValidation& validation);
 // The q-quantile (type 7); 0 for none.
 double quantile(std::vector<double> values, double q);
 
-// The value at which half the weight is reached; 0 for none.
+// The value at which a share `q` of the weight, or half of it, is reached; 0 for none.
+double weighted_quantile(std::vector<std::pair<double, double>> values_and_weights, double q);
 double weighted_median(std::vector<std::pair<double, double>> values_and_weights);
 
 }  // namespace trunkline::validate

@@ -105,16 +105,21 @@ class Validator {
   }
 
   // ln(measured/predicted) of the judged rows of all tables but `without`; of rows whose kind other tables hold, or not.
-  std::vector<double> residuals(bool seen, const std::string& without) const {
-    std::vector<double> out;
+  // Rows of one table err together, so a table's rows weigh as one, as in the fit.
+  using Residuals = std::vector<std::pair<double, double>>;  // value, weight
+  Residuals residuals(bool seen, const std::string& without) const {
+    const auto counts = [&](const TrainingResult& r) { return r.judged && r.row.skip.empty() && r.predicted_s > 0 && r.seen == seen && r.row.table != without; };
+    std::map<std::string, int> rows;
+    for (const auto& r : out_.results) rows[r.row.table] += counts(r);
+    Residuals out;
     for (const auto& r : out_.results) {
-      if (r.judged && r.row.skip.empty() && r.predicted_s > 0 && r.seen == seen && r.row.table != without) out.push_back(std::log(r.row.measured_s / r.predicted_s));
+      if (counts(r)) out.emplace_back(std::log(r.row.measured_s / r.predicted_s), 1.0 / rows[r.row.table]);
     }
     return out;
   }
 
-  static std::pair<double, double> interval(const std::vector<double>& residuals) {
-    return {std::exp(quantile(residuals, 0.1)), std::exp(quantile(residuals, 0.9))};
+  static std::pair<double, double> interval(const Residuals& residuals) {
+    return {std::exp(weighted_quantile(residuals, 0.1)), std::exp(weighted_quantile(residuals, 0.9))};
   }
 
   // 80 % intervals of a table: from the residuals of all other tables where these are many, else those built in. Too few
@@ -123,7 +128,7 @@ class Validator {
     constexpr std::size_t kEnough = 20, kMany = 200;
     const Constants& built_in = Constants::builtin();
     const auto of = [&](bool seen, const std::string& without) {
-      std::vector<double> own = residuals(seen, without), rest = residuals(!seen, without);
+      Residuals own = residuals(seen, without), rest = residuals(!seen, without);
       if (own.size() + rest.size() < kMany) return seen ? std::pair(built_in.low, built_in.high) : std::pair(built_in.low_unseen, built_in.high_unseen);
       if (own.size() < kEnough) own.insert(own.end(), rest.begin(), rest.end());
       return interval(own);

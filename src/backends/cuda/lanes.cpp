@@ -11,6 +11,13 @@ namespace trunkline::backends::cuda {
 namespace {
 
 constexpr Seconds kPatience = seconds(10);
+constexpr Seconds kWaking = milliseconds(300);  // an idle GPU clocks down, and needs some tenths of a second to come back
+
+Result<void> wake(const Gpu& gpu, int* words) {
+  TRUNKLINE_ASSIGN(stream, make_stream());
+  TRUNKLINE_TRY(ok(kernels::hold(words, words + 1, kWaking, stream.get()), "waking the GPU"));
+  return ok(cudaStreamSynchronize(stream.get()), fmt::format("waking GPU {}", gpu.index));
+}
 
 }  // namespace
 
@@ -33,6 +40,8 @@ Result<Lane> Lane::make(const Gpu& gpu, Work work) {
 Result<Start> Start::make(const Gpu& gpu) {
   TRUNKLINE_TRY(use(gpu));
   TRUNKLINE_ASSIGN(words, HostBuffer::make(kib(4), gpu));
+  words.as<int>()[0] = 0;
+  TRUNKLINE_TRY(wake(gpu, words.as<int>()));
   Start out;
   out.words_ = std::move(words);
   return out;

@@ -33,7 +33,8 @@ class Lane {
 // waits for a word in host memory. It gives up by itself after some seconds, so that nothing can hang, and then that is an error.
 class Start {
  public:
-  static Result<Start> make(const Gpu& gpu);  // a GPU beside whose CPUs the word lies
+  // Wakes this GPU; the word lies beside its CPUs.
+  static Result<Start> make(const Gpu& gpu);
 
   // Queues all, lets them go, waits for the end. The time that each lane took on its GPU.
   Result<std::vector<Seconds>> together(std::span<Lane* const> lanes);

@@ -130,6 +130,13 @@ void set_status(const NcclTests& tests, std::int64_t wrong, measure::ProbeResult
   if (!tests.concluded) probe.warnings.emplace_back("the closing lines are missing: the run or the file was cut off");
 }
 
+measure::GpuState gpu_named(const std::string& name, int index) {
+  measure::GpuState out;
+  out.index = index;
+  out.name = name;
+  return out;
+}
+
 std::string machine_text(const NcclTests& tests) {
   if (tests.devices.empty() || tests.devices.front().name.empty()) return {};
   const std::string& name = tests.devices.front().name;
@@ -167,6 +174,9 @@ measure::Measurement result_of(const NcclTests& tests) {
   out.context.environment = tests.environment;
   out.context.machine = machine_text(tests);
   if (!tests.devices.empty()) out.context.host = tests.devices.front().host;
+  for (const NcclDevice& d : tests.devices) {
+    if (d.host == out.context.host) out.context.gpus.push_back(gpu_named(d.name, int(out.context.gpus.size())));
+  }
   const std::string collective = collective_of(tests);
   auto& probe = probe_in(out, "collective." + (collective.empty() ? "unnamed" : collective));
   Builder builder(tests, probe);
