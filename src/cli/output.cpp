@@ -52,7 +52,7 @@ void Output::add_color_option(CLI::App& app) { app.add_option("--color", color_,
 
 void Output::add_options(CLI::App& app, bool yaml) {
   app.add_option("--json", json_, "write the answer as JSON; - is standard output")->type_name("FILE");
-  app.add_option("-o,--output", file_, 
+  app.add_option("-o,--output", file_,
                  yaml ? "write the answer by extension: .yaml, .json, .csv or .md" : "write the answer by extension: .json, .csv or .md")
       ->type_name("FILE");
   add_color_option(app);
@@ -84,10 +84,10 @@ Result<void> Output::write(const report::Document& document) const {
   Result<void> done;
   if (!file_.empty()) {
     const std::string extension = extension_of(file_);
-    done = io::write_file(file_, extension == ".json"  ? document.json
+    done = io::write_file(file_, extension == ".json"                   ? document.json
                                  : yaml_ && extension.starts_with(".y") ? document.yaml
-                                 : extension == ".csv" ? report::to_csv(document.data)
-                                                       : report::to_markdown(document));
+                                 : extension == ".csv"                  ? report::to_csv(document.data)
+                                                                        : report::to_markdown(document));
   }
   if (!json_.empty() && json_ != "-") {
     if (auto written = io::write_file(json_, document.json); !written) done = std::move(written);

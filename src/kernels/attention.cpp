@@ -6,10 +6,10 @@
 namespace trunkline::kernels {
 namespace {
 
-constexpr double kBlock = 128;                               // queries and keys of a block
-constexpr double kHeadStep = 32;                             // head sizes are padded to a multiple of this
-constexpr double kForwardFlops = 4, kBackwardFlops = 10;     // a score and element of the head: 2 and 5 products
-constexpr double kUnalignedSmRate = 0.5e12;                  // FLOP/s of an SM: 0.4–0.7 on an H200 (data/calibration/h200_score_products.csv)
+constexpr double kBlock = 128;                            // queries and keys of a block
+constexpr double kHeadStep = 32;                          // head sizes are padded to a multiple of this
+constexpr double kForwardFlops = 4, kBackwardFlops = 10;  // a score and element of the head: 2 and 5 products
+constexpr double kUnalignedSmRate = 0.5e12;               // FLOP/s of an SM: 0.4–0.7 on an H200 (data/calibration/h200_score_products.csv)
 constexpr double kForwardTensors = 2, kBackwardTensors = 4;  // of the query's size, read or written
 
 catalog::Precision attention_precision(catalog::Precision p) {
@@ -103,8 +103,9 @@ Seconds Kernels::unfused_backward(const Attention& a) const {
   const Gemm grad_value{a.key_length, a.head_dim, a.query_length, sequences, precision, out};
   const Gemm grad_probability{a.query_length, a.key_length, a.head_dim, sequences, precision, out};
   const Gemm grad_query{a.query_length, a.head_dim, a.key_length, sequences, precision, out};
-  Seconds time = 2.0 * score_product(grad_value) + score_product(grad_probability) + score_product(grad_query);  // the key's gradient has the value's shape
-  time += memory_bound(3 * element * scores, MemoryKind::cross_entropy);              // probabilities and their gradient in, scores' out
+  Seconds time = 2.0 * score_product(grad_value) + score_product(grad_probability) +
+                 score_product(grad_query);                               // the key's gradient has the value's shape
+  time += memory_bound(3 * element * scores, MemoryKind::cross_entropy);  // probabilities and their gradient in, scores' out
   if (!a.fused_softmax) time += memory_bound(2 * element * scores) * (a.causal ? 2 : 1);
   if (a.dropout) time += memory_bound((2 * element + 1) * scores);
   return time;

@@ -281,7 +281,8 @@ Attention random_attention(Rng& rng) {
 
 // Unfused attention is slower at lengths that are no multiple of 8 than at the next one.
 Attention aligned(Attention a) {
-  for (double Attention::*side : {&Attention::query_length, &Attention::key_length, &Attention::head_dim}) a.*side = std::ceil(a.*side / 8) * 8;
+  for (double Attention::* side : {&Attention::query_length, &Attention::key_length, &Attention::head_dim})
+    a.*side = std::ceil(a.*side / 8) * 8;
   return a;
 }
 
@@ -297,7 +298,7 @@ TEST(Properties, MoreWorkIsNeverFaster) {
   for (int i = 0; i < 20000; ++i) {
     const Kernels kernels(gpus[rng.below(gpus.size())]);
     const Gemm g = random_gemm(rng);
-    for (double Gemm::*side : {&Gemm::m, &Gemm::n, &Gemm::k, &Gemm::batch}) {
+    for (double Gemm::* side : {&Gemm::m, &Gemm::n, &Gemm::k, &Gemm::batch}) {
       Gemm larger = g;
       larger.*side = more(rng, g.*side);
       expect_not_faster(kernels.gemm(larger), kernels.gemm(g), "gemm");
@@ -326,7 +327,7 @@ TEST(Properties, MoreRateOrBandwidthIsNeverSlower) {
     const Gpu& gpu = gpus[rng.below(gpus.size())];
     Gpu better = gpu;
     const double rate = 1 + rng.uniform(), bandwidth = 1 + rng.uniform();
-    for (FlopRate Gpu::*r : {&Gpu::fp32, &Gpu::tf32, &Gpu::fp16, &Gpu::bf16, &Gpu::fp8, &Gpu::fp4}) better.*r = (gpu.*r) * rate;
+    for (FlopRate Gpu::* r : {&Gpu::fp32, &Gpu::tf32, &Gpu::fp16, &Gpu::bf16, &Gpu::fp8, &Gpu::fp4}) better.*r = (gpu.*r) * rate;
     better.memory_bandwidth = gpu.memory_bandwidth * bandwidth;
     const Kernels now(gpu), then(better);
     const Gemm g = random_gemm(rng);

@@ -89,8 +89,7 @@ bool Router::one_path(const QueuePair& pair, std::uint64_t drawn, double share, 
   };
   const auto link = [&](LinkId id) { hops.push_back({id, share}); };
   const auto parallel = [&](int wires, Place place, auto id_of) {
-    const int k = pick(
-        wires, clos_.whole_, [&](int i) { return clos_.in_service(id_of(i)); }, draw(place));
+    const int k = pick(wires, clos_.whole_, [&](int i) { return clos_.in_service(id_of(i)); }, draw(place));
     link(id_of(k));
   };
 

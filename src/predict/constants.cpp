@@ -14,8 +14,18 @@ namespace {
 
 using catalog::Generation;
 
-constexpr Generation kGenerations[] = {Generation::kepler_to_pascal, Generation::volta, Generation::turing, Generation::ampere, Generation::ada,
-                                       Generation::hopper, Generation::blackwell, Generation::blackwell_consumer, Generation::cdna2, Generation::cdna3, Generation::cdna4, Generation::other};
+constexpr Generation kGenerations[] = {Generation::kepler_to_pascal,
+                                       Generation::volta,
+                                       Generation::turing,
+                                       Generation::ampere,
+                                       Generation::ada,
+                                       Generation::hopper,
+                                       Generation::blackwell,
+                                       Generation::blackwell_consumer,
+                                       Generation::cdna2,
+                                       Generation::cdna3,
+                                       Generation::cdna4,
+                                       Generation::other};
 
 std::optional<Generation> generation_from(const std::string& name) {
   for (Generation g : kGenerations) {
@@ -25,7 +35,8 @@ std::optional<Generation> generation_from(const std::string& name) {
 }
 
 const io::ObjectSpec& entry_spec() {
-  static const io::ObjectSpec spec{"factor", "one fitted constant",
+  static const io::ObjectSpec spec{"factor",
+                                   "one fitted constant",
                                    {{"table", io::FieldType::text, "published table"},
                                     {"framework", io::FieldType::text, "framework"},
                                     {"generation", io::FieldType::text, "GPU generation"},
@@ -36,17 +47,20 @@ const io::ObjectSpec& entry_spec() {
 }
 
 const io::ObjectSpec& constants_spec() {
-  static const io::ObjectSpec interval{"interval", "measured / predicted",
+  static const io::ObjectSpec interval{"interval",
+                                       "measured / predicted",
                                        {{"low", io::FieldType::number, "10th percentile", true},
                                         {"high", io::FieldType::number, "90th percentile", true},
                                         {"low_unseen", io::FieldType::number, "10th percentile without results of the same kind", true},
                                         {"high_unseen", io::FieldType::number, "90th percentile without results of the same kind", true}}};
-  static const io::ObjectSpec spec{"step constants", "constants fitted to published results",
-                                   {{"evidence", io::FieldType::list, "what each published table says, as a logarithm", true, {}, &entry_spec()},
-                                    {"factors", io::FieldType::list, "a framework and generation", true, {}, &entry_spec()},
-                                    {"generation_effects", io::FieldType::list, "for pairs not listed", true, {}, &entry_spec()},
-                                    {"framework_effects", io::FieldType::list, "for pairs not listed", true, {}, &entry_spec()},
-                                    {"interval", io::FieldType::object, "80 % interval", true, {}, &interval}}};
+  static const io::ObjectSpec spec{
+      "step constants",
+      "constants fitted to published results",
+      {{"evidence", io::FieldType::list, "what each published table says, as a logarithm", true, {}, &entry_spec()},
+       {"factors", io::FieldType::list, "a framework and generation", true, {}, &entry_spec()},
+       {"generation_effects", io::FieldType::list, "for pairs not listed", true, {}, &entry_spec()},
+       {"framework_effects", io::FieldType::list, "for pairs not listed", true, {}, &entry_spec()},
+       {"interval", io::FieldType::object, "80 % interval", true, {}, &interval}}};
   return spec;
 }
 
@@ -62,8 +76,10 @@ Result<Constants> constants_from(const io::Value& value) {
       if (!framework || !generation) return bad_input(item.where(), "an entry names a framework and a generation");
       const double number = *io::get_number(item, "value");
       const int rows = int(io::get_integer(item, "rows").value_or(0));
-      if (evidence) c.evidence.push_back({io::get_text(item, "table").value_or(""), *framework, *generation, number, rows});
-      else c.factors.push_back({*framework, *generation, number, int(io::get_integer(item, "tables").value_or(0)), rows});
+      if (evidence)
+        c.evidence.push_back({io::get_text(item, "table").value_or(""), *framework, *generation, number, rows});
+      else
+        c.factors.push_back({*framework, *generation, number, int(io::get_integer(item, "tables").value_or(0)), rows});
     }
   }
   for (const auto& item : value.find("generation_effects")->items()) {
@@ -120,19 +136,26 @@ double Constants::factor(workload::Framework framework, Generation generation) c
 }
 
 std::string to_yaml(const Constants& c) {
-  std::string out = "# Fitted by `trunkline validate --fit` to published training results; time of kernels and launches × factor.\n# The logarithm of the factor at which the median row of a table is met exactly:\nevidence:\n";
+  std::string out =
+      "# Fitted by `trunkline validate --fit` to published training results; time of kernels and launches × factor.\n# The logarithm of "
+      "the factor at which the median row of a table is met exactly:\nevidence:\n";
   for (const auto& e : c.evidence) {
-    out += fmt::format("  - {{table: {}, framework: {}, generation: {}, value: {:.5f}, rows: {}}}\n", e.table, workload::name_of(e.framework), catalog::name_of(e.generation), e.log_factor, e.rows);
+    out += fmt::format("  - {{table: {}, framework: {}, generation: {}, value: {:.5f}, rows: {}}}\n", e.table,
+                       workload::name_of(e.framework), catalog::name_of(e.generation), e.log_factor, e.rows);
   }
   out += "# The median over tables, drawn towards the effects below as by one more table:\nfactors:\n";
   for (const auto& f : c.factors) {
-    out += fmt::format("  - {{framework: {}, generation: {}, value: {:.4f}, tables: {}, rows: {}}}\n", workload::name_of(f.framework), catalog::name_of(f.generation), f.value, f.tables, f.rows);
+    out += fmt::format("  - {{framework: {}, generation: {}, value: {:.4f}, tables: {}, rows: {}}}\n", workload::name_of(f.framework),
+                       catalog::name_of(f.generation), f.value, f.tables, f.rows);
   }
   out += "# Without a factor of its own, a pair has exp(generation effect + framework effect).\ngeneration_effects:\n";
   for (const auto& [g, v] : c.generation_effect) out += fmt::format("  - {{generation: {}, value: {:.4f}}}\n", catalog::name_of(g), v);
   out += "framework_effects:\n";
   for (const auto& [f, v] : c.framework_effect) out += fmt::format("  - {{framework: {}, value: {:.4f}}}\n", workload::name_of(f), v);
-  out += fmt::format("# measured / predicted, 10th and 90th percentile, each table judged by constants fitted without it\ninterval: {{low: {:.4f}, high: {:.4f}, low_unseen: {:.4f}, high_unseen: {:.4f}}}\n", c.low, c.high, c.low_unseen, c.high_unseen);
+  out += fmt::format(
+      "# measured / predicted, 10th and 90th percentile, each table judged by constants fitted without it\ninterval: {{low: {:.4f}, high: "
+      "{:.4f}, low_unseen: {:.4f}, high_unseen: {:.4f}}}\n",
+      c.low, c.high, c.low_unseen, c.high_unseen);
   return out;
 }
 

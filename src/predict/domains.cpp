@@ -40,7 +40,9 @@ PlatformModel::PlatformModel(const topology::Platform& platform, const kernels::
 timeline::Domains domains_of(const workload::Parallelism& p, const PlatformModel& model) {
   const topology::Platform& platform = model.platform();
   const int per_node = platform.node.gpus;
-  const auto domain = [&](int stride, int size) { return collectives::domain_of(platform, layout_of(stride, size, per_node), model.rates()); };
+  const auto domain = [&](int stride, int size) {
+    return collectives::domain_of(platform, layout_of(stride, size, per_node), model.rates());
+  };
   timeline::Domains d;
   // Rank order, fastest first: tensor, context, data (expert groups inside data), pipeline.
   const int replicas = p.dp * p.cp;  // ranks that hold the same dense parameters

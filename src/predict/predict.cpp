@@ -1,11 +1,10 @@
-#include "predict/prediction.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "predict/epoch.hpp"
+#include "predict/prediction.hpp"
 
 namespace trunkline::predict {
 
@@ -15,12 +14,14 @@ namespace {
 
 constexpr double kSecond = 1e-12;  // of a picosecond
 
-timeline::StepResult time_of_step(const Job& job, const PlatformModel& model, const Options& options, double factor, workload::StepWork& work) {
+timeline::StepResult time_of_step(const Job& job, const PlatformModel& model, const Options& options, double factor,
+                                  workload::StepWork& work) {
   const catalog::Gpu& gpu = model.platform().node.gpu;
   const workload::Behaviour behaviour = workload::behaviour_of(job, gpu.generation);
   work = workload::operations_of(job, behaviour);
   const timeline::Domains domains = domains_of(job.parallelism, model);
-  timeline::StepInput input{job, work, behaviour, gpu, model.kernels(), domains, options.effects, options.collectives, &model.limited(), factor};
+  timeline::StepInput input{job,   work, behaviour, gpu, model.kernels(), domains, options.effects, options.collectives, &model.limited(),
+                            factor};
   return timeline::time_step(input, options.slots);
 }
 
@@ -103,8 +104,10 @@ Scaling scaling_of(const Job& job, const PlatformModel& platform, const Options&
 Result<void> check_platform(const Job& job, const topology::Platform& platform) {
   const int asked = job.parallelism.gpus();
   if (asked == platform.gpus()) return {};
-  return bad_input({job.file, 0}, fmt::format("parallelism asks for {} GPUs (tp {} × pp {} × cp {} × dp {}), the platform \"{}\" has {} ({} nodes × {})", asked, job.parallelism.tp,
-                                             job.parallelism.pp, job.parallelism.cp, job.parallelism.dp, platform.name, platform.gpus(), platform.nodes, platform.node.gpus),
+  return bad_input({job.file, 0},
+                   fmt::format("parallelism asks for {} GPUs (tp {} × pp {} × cp {} × dp {}), the platform \"{}\" has {} ({} nodes × {})",
+                               asked, job.parallelism.tp, job.parallelism.pp, job.parallelism.cp, job.parallelism.dp, platform.name,
+                               platform.gpus(), platform.nodes, platform.node.gpus),
                    "make the product equal, or set dp: auto");
 }
 
@@ -157,7 +160,8 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   }
   p.assumed.insert(p.assumed.begin(), platform.assumed.begin(), platform.assumed.end());
   p.assumed.insert(p.assumed.begin(), job.assumed.begin(), job.assumed.end());
-  if (platform.nodes > 1 && (platform.fabric.routing != topology::Routing::ideal || platform.fabric.oversubscription > 1 || platform.fabric.placement != topology::Placement::packed)) {
+  if (platform.nodes > 1 && (platform.fabric.routing != topology::Routing::ideal || platform.fabric.oversubscription > 1 ||
+                             platform.fabric.placement != topology::Placement::packed)) {
     p.assumed.emplace_back("network", "ideal: limited by the NICs alone; routing, oversubscription and placement are not applied");
   }
   p.job = std::move(job);

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "predict/constants.hpp"
 #include "collectives/collective.hpp"
 #include "kernels/kernels.hpp"
+#include "predict/constants.hpp"
 #include "timeline/effects.hpp"
 #include "timeline/step.hpp"
 #include "topology/platform.hpp"
@@ -30,9 +30,9 @@ struct Memory {
 };
 
 struct Scaling {
-  int baseline_gpus = 1;   // one copy of the model with the same micro-batch: no data-parallel communication
-  double speedup = 1;      // throughput / throughput(baseline)
-  double efficiency = 1;   // throughput(n) / (n · throughput(baseline) / baseline_gpus)
+  int baseline_gpus = 1;  // one copy of the model with the same micro-batch: no data-parallel communication
+  double speedup = 1;     // throughput / throughput(baseline)
+  double efficiency = 1;  // throughput(n) / (n · throughput(baseline) / baseline_gpus)
 };
 
 // s = staging_s − staging_hidden_s + compute_s + sync_s + rest_s.
@@ -41,9 +41,9 @@ struct Epoch {
   double staging_s = 0;         // bringing the dataset here, once
   double staging_hidden_s = 0;  // of it beside training
   double compute_s = 0, sync_s = 0, rest_s = 0;
-  double later_s = 0;           // an epoch that finds the dataset here
+  double later_s = 0;  // an epoch that finds the dataset here
   double steps = 0;
-  double per_week = 0;          // in a first week, staging included
+  double per_week = 0;  // in a first week, staging included
 };
 
 // One checkpoint; `interval_s` is the time between two.
@@ -52,15 +52,15 @@ struct Checkpointing {
   double write_s = 0, snapshot_s = 0, read_s = 0;
   double stall_s = 0, least_stall_s = 0;  // what training waits, and what it would wait at any longer interval
   double interval_s = 0;
-  double best_every_steps = 0;            // suggestion; 0 where the platform states no failures
+  double best_every_steps = 0;  // suggestion; 0 where the platform states no failures
 };
 
 struct JobTime {
   double steps = 0;
-  double train_s = 0;        // steps × step time + staging
-  double failure_s = 0;      // expected loss to failures and restarts
-  double failures = 0;       // expected number of them
-  double loss_each_s = 0;    // half an interval, restart, reading the checkpoint back
+  double train_s = 0;      // steps × step time + staging
+  double failure_s = 0;    // expected loss to failures and restarts
+  double failures = 0;     // expected number of them
+  double loss_each_s = 0;  // half an interval, restart, reading the checkpoint back
   double total_s = 0;
 };
 
@@ -68,8 +68,8 @@ enum class Trunk { compute, data, storage, interconnect };
 
 struct Bottleneck {
   Trunk trunk = Trunk::compute;
-  std::string link;        // "network (data-parallel reduction)", "matrix rate", …
-  double share = 0;        // of the step
+  std::string link;                           // "network (data-parallel reduction)", "matrix rate", …
+  double share = 0;                           // of the step
   Trunk weakest_trunk = Trunk::interconnect;  // the trunk line that costs most, even where computation costs more
   std::string weakest_link;
   double weakest_share = 0;
@@ -82,7 +82,7 @@ struct Interval {
 struct Prediction {
   std::string platform;
   int gpus = 0;
-  workload::Job job;         // as settled: parallelism, micro-batch, recomputation
+  workload::Job job;  // as settled: parallelism, micro-batch, recomputation
   double step_s = 0;
   double samples_per_s = 0, tokens_per_s = 0, tokens_per_s_per_gpu = 0;
   double model_flops_per_gpu_per_s = 0, mfu = 0, hfu = 0;
@@ -93,9 +93,9 @@ struct Prediction {
   std::optional<Epoch> epoch;
   std::optional<Checkpointing> checkpoint;
   std::optional<JobTime> run;
-  std::optional<Money> cost;         // of the run: the platform for its whole time
-  std::optional<Money> storage_cost; // of what lies on the volume meanwhile, where that has a price
-  std::optional<Money> hour;         // of one hour of the whole platform
+  std::optional<Money> cost;          // of the run: the platform for its whole time
+  std::optional<Money> storage_cost;  // of what lies on the volume meanwhile, where that has a price
+  std::optional<Money> hour;          // of one hour of the whole platform
   Bottleneck bottleneck;
   Interval interval;
   std::vector<std::pair<std::string, std::string>> assumed;
@@ -104,12 +104,12 @@ struct Prediction {
 
 struct Options {
   timeline::Effects effects;
-  const Constants* constants = nullptr;       // null: those built into the program
+  const Constants* constants = nullptr;  // null: those built into the program
   collectives::Options collectives;
-  std::optional<double> compute_factor;       // in place of the fitted constant (the fit itself uses this)
-  bool allow_misfit = true;                   // predict although memory does not suffice (said in memory.fits)
-  bool extras = true;                         // scaling, epoch, cost, interval; off for the inner loop of fits
-  bool slots = false;                         // keep the timeline
+  std::optional<double> compute_factor;  // in place of the fitted constant (the fit itself uses this)
+  bool allow_misfit = true;              // predict although memory does not suffice (said in memory.fits)
+  bool extras = true;                    // scaling, epoch, cost, interval; off for the inner loop of fits
+  bool slots = false;                    // keep the timeline
 };
 
 // What a platform costs to look at (kernel efficiencies, rings of its node graph), worked out once for many predictions.

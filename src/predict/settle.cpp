@@ -40,7 +40,9 @@ Result<int> data_parallel(const Job& job, const topology::Platform& platform) {
   const auto& p = job.parallelism;
   const int replica = p.tp * p.pp * p.cp;
   if (platform.gpus() % replica != 0) {
-    return bad_input({job.file, 0}, fmt::format("tp {} × pp {} × cp {} = {} GPUs a copy does not divide the {} GPUs of \"{}\"", p.tp, p.pp, p.cp, replica, platform.gpus(), platform.name),
+    return bad_input({job.file, 0},
+                     fmt::format("tp {} × pp {} × cp {} = {} GPUs a copy does not divide the {} GPUs of \"{}\"", p.tp, p.pp, p.cp, replica,
+                                 platform.gpus(), platform.name),
                      "choose tp, pp and cp whose product divides the number of GPUs, or write parallelism: auto");
   }
   return platform.gpus() / replica;
@@ -58,7 +60,8 @@ Result<void> settle_batch(Job& job) {
     while (local % job.batch.micro != 0) --job.batch.micro;
   }
   if (local % job.batch.micro != 0) {
-    return bad_input({job.file, 0}, fmt::format("{} samples a rank do not divide into micro-batches of {}", local, job.batch.micro), "choose a micro-batch that divides global / dp, or leave it out");
+    return bad_input({job.file, 0}, fmt::format("{} samples a rank do not divide into micro-batches of {}", local, job.batch.micro),
+                     "choose a micro-batch that divides global / dp, or leave it out");
   }
   return {};
 }
@@ -94,7 +97,9 @@ Result<Job> finish(Job job, const topology::Platform& platform) {
     recompute_least(job, capacity);
     job.open.recompute = false;
     const bool part = job.recompute == Recompute::full && job.recompute_share < 1;
-    note(job, "recompute", workload::name_of(job.recompute) + (part ? fmt::format(" for {:.0f} % of the layers", 100 * job.recompute_share) : "") + " (the least that fits)");
+    note(job, "recompute",
+         workload::name_of(job.recompute) + (part ? fmt::format(" for {:.0f} % of the layers", 100 * job.recompute_share) : "") +
+             " (the least that fits)");
   }
   job.open = {};
   return job;
@@ -118,7 +123,8 @@ std::vector<int> degrees(bool open, int stated, int most) {
 // `job` with the given degrees, everything else settled; the micro-batch only where the job leaves it open.
 Result<Job> candidate(Job job, const topology::Platform& platform, int tp, int pp, std::int64_t micro) {
   const bool dp_stated = !job.open.dp;
-  if (dp_stated && tp * pp * job.parallelism.cp * job.parallelism.dp != platform.gpus()) return bad_input({}, "the stated dp leaves no room");
+  if (dp_stated && tp * pp * job.parallelism.cp * job.parallelism.dp != platform.gpus())
+    return bad_input({}, "the stated dp leaves no room");
   job.open.tp = job.open.pp = false;
   job.parallelism.tp = tp;
   job.parallelism.pp = pp;
@@ -152,11 +158,14 @@ Result<Job> search(const Job& asked, const PlatformModel& model, const Options& 
   }
   if (!best) best = smallest;
   if (!best) {
-    return bad_input({asked.file, 0}, fmt::format("no tensor and pipeline parallelism divides the model and the {} GPUs of \"{}\"", platform.gpus(), platform.name),
-                     "choose a global batch that is a multiple of the GPUs, or state tp and pp");
+    return bad_input(
+        {asked.file, 0},
+        fmt::format("no tensor and pipeline parallelism divides the model and the {} GPUs of \"{}\"", platform.gpus(), platform.name),
+        "choose a global batch that is a multiple of the GPUs, or state tp and pp");
   }
   const auto& p = best->parallelism;
-  note(*best, "parallelism", fmt::format("tp {}, pp {}, dp {}, micro-batch {} (the fastest that fits)", p.tp, p.pp, p.dp, best->batch.micro));
+  note(*best, "parallelism",
+       fmt::format("tp {}, pp {}, dp {}, micro-batch {} (the fastest that fits)", p.tp, p.pp, p.dp, best->batch.micro));
   return *best;
 }
 

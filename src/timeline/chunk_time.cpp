@@ -10,7 +10,8 @@ namespace {
 
 Overlapped sharding_of(const LayerRun& run, double compute, const ChunkRules& rules) {
   if (!rules.overlap) return {run.layers * (run.gather_s + (rules.backward ? run.reduce_s : 0)), 0};
-  return rules.backward ? sharded_backward(run.layers, compute, run.gather_s, run.reduce_s) : sharded_forward(run.layers, compute, run.gather_s);
+  return rules.backward ? sharded_backward(run.layers, compute, run.gather_s, run.reduce_s)
+                        : sharded_forward(run.layers, compute, run.gather_s);
 }
 
 // The chunk with matrix products slowed down by a duty cycle of `duty`.

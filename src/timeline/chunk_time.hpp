@@ -12,8 +12,8 @@ namespace trunkline::timeline {
 // Equal layers that follow each other, or what stands before or behind all layers (then `layers` is 1).
 struct LayerRun {
   double layers = 1;
-  PassTime pass;       // one layer; in backward with what it recomputes
-  PassTime recompute;  // that part of it
+  PassTime pass;                      // one layer; in backward with what it recomputes
+  PassTime recompute;                 // that part of it
   double gather_s = 0, reduce_s = 0;  // sharded weights fetched; in backward, gradients scattered; one layer
   double sharding_sms = 0;            // share of the SMs that those take
 };

@@ -28,7 +28,8 @@ ChunkTime time_of(const std::vector<LayerRun>& runs, const ChunkRules& rules = {
 std::vector<LayerRun> random_runs(Rng& rng) {
   std::vector<LayerRun> runs;
   for (std::uint64_t i = 1 + rng.below(4); i > 0; --i) {
-    LayerRun run = layers(double(1 + rng.below(6)), rng.uniform(), rng.uniform(), rng.below(2) == 0 ? 0 : rng.uniform(), 1 + 2 * rng.uniform());
+    LayerRun run =
+        layers(double(1 + rng.below(6)), rng.uniform(), rng.uniform(), rng.below(2) == 0 ? 0 : rng.uniform(), 1 + 2 * rng.uniform());
     run.pass.attention_s = run.pass.matrix_s * rng.uniform();
     run.pass.limited_attention_s = run.pass.attention_s * (run.pass.limited_s / run.pass.matrix_s);
     run.pass.ring_s = rng.below(3) == 0 ? rng.uniform() : 0;
@@ -80,7 +81,8 @@ TEST(ChunkTime, DutyCycleFitsItself) {
     const ChunkRules rules = random_rules(rng);
     const ChunkTime t = time_of(runs, rules);
     double burst = 0, limited = 0;
-    for (const LayerRun& run : runs) burst += rules.factor * run.layers * run.pass.matrix_s, limited += rules.factor * run.layers * run.pass.limited_s;
+    for (const LayerRun& run : runs)
+      burst += rules.factor * run.layers * run.pass.matrix_s, limited += rules.factor * run.layers * run.pass.limited_s;
     EXPECT_NEAR(t.matrix, burst + t.matrix / t.total() * (limited - burst), 1e-12 * t.matrix);
   }
 }
@@ -173,7 +175,9 @@ TEST(ChunkTime, FasterNeverTakesLonger) {
       const double less = 0.3 + 0.7 * rng.uniform();
       PassTime& t = run.pass;
       if (what == 0) t.matrix_s *= less, t.attention_s *= less;  // the power limit stays
-      if (what == 6) t.limited_s = t.matrix_s + less * (t.limited_s - t.matrix_s), t.limited_attention_s = t.attention_s + less * (t.limited_attention_s - t.attention_s);
+      if (what == 6)
+        t.limited_s = t.matrix_s + less * (t.limited_s - t.matrix_s),
+        t.limited_attention_s = t.attention_s + less * (t.limited_attention_s - t.attention_s);
       if (what == 1) t.memory_s *= less;
       if (what == 2) t.exposed_s *= less, t.hidden_s *= less, t.hidden_sm_s *= less;
       if (what == 3) t.ring_s *= less;

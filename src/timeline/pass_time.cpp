@@ -104,7 +104,8 @@ double Pricer::sm_share(Exchange exchange, const collectives::Domain& domain, do
   return std::min(kMostSms, double(exchange_with(exchange, domain, bytes, rings).channels) / gpu_.sms);
 }
 
-collectives::Cost Pricer::exchange_with(Exchange exchange, const collectives::Domain& domain, double bytes, const collectives::Options& options) const {
+collectives::Cost Pricer::exchange_with(Exchange exchange, const collectives::Domain& domain, double bytes,
+                                        const collectives::Options& options) const {
   if (domain.ranks() <= 1 || bytes <= 0) return {};
   const Bytes size = scaled(Bytes(1), bytes);
   const Collective collective = collective_of(exchange);

@@ -104,7 +104,11 @@ class StageOrder {
 class Simulation {
  public:
   Simulation(const PipelineInput& in, bool keep)
-      : in_(in), keep_(keep), split_(StageOrder::splits_backward(in)), stages_(int(in.stages.size())), chunks_(int(in.stages[0].forward.size())) {
+      : in_(in),
+        keep_(keep),
+        split_(StageOrder::splits_backward(in)),
+        stages_(int(in.stages.size())),
+        chunks_(int(in.stages[0].forward.size())) {
     const std::size_t cells = std::size_t(stages_) * std::size_t(chunks_) * std::size_t(in.micro_batches);
     forward_done_.assign(cells, kUnknown);
     backward_done_.assign(cells, kUnknown);

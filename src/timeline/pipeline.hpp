@@ -19,8 +19,8 @@ struct StageCost {
 struct PipelineInput {
   std::vector<StageCost> stages;
   int micro_batches = 1;
-  Picoseconds transfer = 0;   // one boundary copy: what the receiver waits beyond the sender's end
-  bool blocking = false;      // the copy also occupies both stages
+  Picoseconds transfer = 0;  // one boundary copy: what the receiver waits beyond the sender's end
+  bool blocking = false;     // the copy also occupies both stages
   workload::Schedule schedule = workload::Schedule::one_f_one_b;
 };
 
@@ -32,10 +32,10 @@ struct PipelineSlot {
 };
 
 struct PipelineResult {
-  Picoseconds end = 0;                        // the last stage to finish
-  std::vector<Picoseconds> stage_end, busy;   // a stage each
-  std::vector<Picoseconds> last_backward;     // length of each stage's last backward (all chunks), beside which gradients reduce
-  std::vector<PipelineSlot> slots;            // filled when asked for
+  Picoseconds end = 0;                       // the last stage to finish
+  std::vector<Picoseconds> stage_end, busy;  // a stage each
+  std::vector<Picoseconds> last_backward;    // length of each stage's last backward (all chunks), beside which gradients reduce
+  std::vector<PipelineSlot> slots;           // filled when asked for
 };
 
 // Simulates the schedule (Megatron's order for 1F1B and interleaving; greedy zero-bubble with p or 2p micro-batches in

@@ -17,7 +17,8 @@ namespace {
 constexpr Picoseconds kForward = 1'000'000, kBackward = 2'000'000;
 
 // Equal stages; `forward` and `backward` are those of a whole stage, shared out over its chunks.
-PipelineInput equal_stages(int stages, int micro_batches, int chunks = 1, Picoseconds forward = kForward, Picoseconds backward = kBackward) {
+PipelineInput equal_stages(int stages, int micro_batches, int chunks = 1, Picoseconds forward = kForward,
+                           Picoseconds backward = kBackward) {
   PipelineInput in;
   in.micro_batches = micro_batches;
   StageCost cost;
@@ -30,7 +31,8 @@ PipelineInput equal_stages(int stages, int micro_batches, int chunks = 1, Picose
 
 PipelineInput random_stages(Rng& rng, int most_stages, int most_chunks) {
   PipelineInput in;
-  const int stages = 1 + int(rng.below(std::uint64_t(most_stages))), chunks = stages == 1 ? 1 : 1 + int(rng.below(std::uint64_t(most_chunks)));
+  const int stages = 1 + int(rng.below(std::uint64_t(most_stages))),
+            chunks = stages == 1 ? 1 : 1 + int(rng.below(std::uint64_t(most_chunks)));
   in.micro_batches = 1 + int(rng.below(20));
   in.transfer = Picoseconds(rng.below(3) == 0 ? 0 : rng.below(500));
   in.blocking = rng.below(2) == 0;
@@ -223,15 +225,18 @@ TEST(Pipeline, NoMoreMicroBatchesInFlightThanTheScheduleAllows) {
   for (int i = 0; i < 300; ++i) {
     PipelineInput in = random_stages(rng, 8, 1);
     const int p = int(in.stages.size());
-    for (const auto& [schedule, limit] : {std::pair(Schedule::one_f_one_b, p), std::pair(Schedule::zero_bubble_1p, p), std::pair(Schedule::zero_bubble_2p, 2 * p - 1)}) {
+    for (const auto& [schedule, limit] :
+         {std::pair(Schedule::one_f_one_b, p), std::pair(Schedule::zero_bubble_1p, p), std::pair(Schedule::zero_bubble_2p, 2 * p - 1)}) {
       in.schedule = schedule;
       const PipelineResult r = run_pipeline(in, true);
       for (int s = 0; s < p; ++s) {
         std::vector<std::pair<Picoseconds, int>> events;  // a forward's start takes, the last part of backward's end gives back
         for (const PipelineSlot& slot : r.slots) {
           if (slot.stage != s) continue;
-          if (!slot.backward) events.emplace_back(slot.start, 1);
-          else if (slot.weight || !zero_bubble(schedule) || p == 1) events.emplace_back(slot.end, -1);
+          if (!slot.backward)
+            events.emplace_back(slot.start, 1);
+          else if (slot.weight || !zero_bubble(schedule) || p == 1)
+            events.emplace_back(slot.end, -1);
         }
         std::sort(events.begin(), events.end());
         int held = 0, most = 0;

@@ -10,8 +10,9 @@ using catalog::Gpu;
 using catalog::Precision;
 
 kernels::Kernels at_power_limit(const Gpu& gpu, const kernels::Kernels& burst) {
-  constexpr std::pair<Precision, FlopRate Gpu::*> kRates[] = {{Precision::fp32, &Gpu::fp32}, {Precision::tf32, &Gpu::tf32}, {Precision::fp16, &Gpu::fp16},
-                                                              {Precision::bf16, &Gpu::bf16}, {Precision::fp8, &Gpu::fp8},   {Precision::fp4, &Gpu::fp4}};
+  constexpr std::pair<Precision, FlopRate Gpu::*> kRates[] = {{Precision::fp32, &Gpu::fp32}, {Precision::tf32, &Gpu::tf32},
+                                                              {Precision::fp16, &Gpu::fp16}, {Precision::bf16, &Gpu::bf16},
+                                                              {Precision::fp8, &Gpu::fp8},   {Precision::fp4, &Gpu::fp4}};
   Gpu limited = gpu;
   for (const auto& [precision, rate] : kRates) limited.*rate = gpu.*rate * burst.sustained(precision);
   kernels::Efficiencies shares = burst.efficiencies();

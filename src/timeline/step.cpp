@@ -35,7 +35,9 @@ double update_bytes(workload::Optimizer optimizer) {
 class StepTimer {
  public:
   explicit StepTimer(const StepInput& in)
-      : in_(in), p_(in.job.parallelism), pricer_(in.kernels, limited(in), in.gpu, in.domains, in.behaviour, in.effects, in.collective_options) {
+      : in_(in),
+        p_(in.job.parallelism),
+        pricer_(in.kernels, limited(in), in.gpu, in.domains, in.behaviour, in.effects, in.collective_options) {
     micro_batches_ = std::max<std::int64_t>(1, in.job.batch.global / std::max<std::int64_t>(1, in.job.batch.micro * p_.dp));
     sharded_ = p_.sharding == Sharding::zero3 || p_.sharding == Sharding::hsdp;
     stages_ = std::max(1, p_.pp);
@@ -52,7 +54,9 @@ class StepTimer {
     pipeline.schedule = p_.schedule;
     for (int s = 0; s < stages_; ++s) pipeline.stages.push_back(stage_cost(s));
     if (stages_ > 1) {
-      const double transfer = time_of(in_.domains.pipeline, collectives::Collective::send_recv, scaled(Bytes(1), in_.work.towers[0].boundary_bytes), in_.collective_options).time.si();
+      const double transfer = time_of(in_.domains.pipeline, collectives::Collective::send_recv,
+                                      scaled(Bytes(1), in_.work.towers[0].boundary_bytes), in_.collective_options)
+                                  .time.si();
       pipeline.transfer = ps(transfer);
       pipeline.blocking = !in_.behaviour.pipeline_overlap || !in_.effects.overlap;
     }
@@ -108,7 +112,8 @@ class StepTimer {
 
   double gathered_bytes() const {
     if (in_.behaviour.gathers_narrow && catalog::bytes_per_element(in_.job.precision.compute) <= 1) return 1;
-    return catalog::bytes_per_element(in_.job.precision.parameters == catalog::Precision::fp32 ? catalog::Precision::bf16 : in_.job.precision.parameters);
+    return catalog::bytes_per_element(in_.job.precision.parameters == catalog::Precision::fp32 ? catalog::Precision::bf16
+                                                                                               : in_.job.precision.parameters);
   }
 
   double bucket_bytes(const collectives::Domain& domain) const {
@@ -122,7 +127,8 @@ class StepTimer {
     const bool overlap = in_.effects.overlap && in_.behaviour.gather_overlap;
     if (in_.behaviour.gathers_by_broadcast) {
       const double owners = domain.ranks();
-      const Seconds one = time_of(domain, collectives::Collective::broadcast, scaled(Bytes(1), bytes / owners), in_.collective_options).time;
+      const Seconds one =
+          time_of(domain, collectives::Collective::broadcast, scaled(Bytes(1), bytes / owners), in_.collective_options).time;
       return bucketed_gather(owners, one.si(), first_forward, overlap);
     }
     const double pieces = std::max(1.0, std::ceil(parameters * in_.behaviour.reduce_bytes / bucket_bytes(domain)));
@@ -133,7 +139,8 @@ class StepTimer {
   void add_sharding(LayerRun& run, double parameters, double experts, double trained, bool fetched, bool backward) const {
     if (!sharded_) return;
     const auto both = [&](Exchange exchange, double dense_bytes, double expert_bytes) {
-      return pricer_.exchange(exchange, in_.domains.shard, dense_bytes).time.si() + pricer_.exchange(exchange, in_.domains.expert_data, expert_bytes).time.si();
+      return pricer_.exchange(exchange, in_.domains.shard, dense_bytes).time.si() +
+             pricer_.exchange(exchange, in_.domains.expert_data, expert_bytes).time.si();
     };
     const double dense = parameters - experts, bytes = in_.behaviour.reduce_bytes;
     run.sharding_sms = pricer_.sm_share(Exchange::all_gather, in_.domains.shard, dense * gathered_bytes());
@@ -242,7 +249,9 @@ class StepTimer {
     for (std::size_t i = 0; i < towers_.size(); ++i) {
       for (int c = 0; c < chunks_; ++c) {
         const LayerSplit held = held_by(in_.work.towers[i], stage, c);
-        const auto of = [&](const LayerPrices& l) { return adapters ? l.adapters : experts_only ? l.expert_parameters : l.parameters - l.expert_parameters; };
+        const auto of = [&](const LayerPrices& l) {
+          return adapters ? l.adapters : experts_only ? l.expert_parameters : l.parameters - l.expert_parameters;
+        };
         sum += held.dense * of(towers_[i].dense) + held.experts * of(towers_[i].experts);
         if (adapters) continue;
         if (!experts_only && held.first) sum += in_.work.towers[i].before_parameters;
@@ -272,7 +281,8 @@ class StepTimer {
       const bool overlap = in_.effects.overlap && in_.behaviour.reduce_overlap;
       const bool scatter = zero1 && sharers.ranks() == domain.ranks();
       const Exchange kind = scatter ? Exchange::reduce_scatter : Exchange::all_reduce;
-      const Overlapped reduce = bucketed_reduction(buckets, pricer_.exchange(kind, domain, bytes / buckets).time.si(), last_backward, overlap);
+      const Overlapped reduce =
+          bucketed_reduction(buckets, pricer_.exchange(kind, domain, bytes / buckets).time.si(), last_backward, overlap);
       const Overlapped gather = zero1 ? gather_parameters(sharers, parameters, first_forward) : Overlapped{};
       t.reduce += reduce.exposed_s;
       t.gather += gather.exposed_s;
@@ -287,7 +297,10 @@ class StepTimer {
     const bool shared = zero1 || sharded_;
     const double shards = shared ? in_.domains.shard.ranks() : 1, expert_shards = shared ? in_.domains.expert_data.ranks() : 1;
     if (in_.effects.memory_bound) {
-      t.optimizer = in_.kernels.memory_bound((held / shards + experts / expert_shards) * update_bytes(in_.job.optimizer), kernels::MemoryKind::optimizer).si();
+      t.optimizer =
+          in_.kernels
+              .memory_bound((held / shards + experts / expert_shards) * update_bytes(in_.job.optimizer), kernels::MemoryKind::optimizer)
+              .si();
     }
     t.other = in_.effects.launch ? in_.behaviour.step_overhead_s : 0;
     return t;

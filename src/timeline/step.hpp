@@ -29,7 +29,7 @@ struct StepDetail {
 };
 
 struct StepInput {
-  const workload::Job& job;              // parallelism, micro-batch and recomputation settled
+  const workload::Job& job;  // parallelism, micro-batch and recomputation settled
   const workload::StepWork& work;
   const workload::Behaviour& behaviour;
   const catalog::Gpu& gpu;
@@ -38,7 +38,7 @@ struct StepInput {
   Effects effects;
   collectives::Options collective_options;
   const kernels::Kernels* limited = nullptr;  // kernels at the power limit (power.hpp); null: worked out here
-  double compute_factor = 1;             // fitted: time of kernels and of their launches × this (a framework and GPU generation)
+  double compute_factor = 1;                  // fitted: time of kernels and of their launches × this (a framework and GPU generation)
 };
 
 struct StepResult {

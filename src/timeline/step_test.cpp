@@ -173,7 +173,8 @@ TEST(Step, EffectsGoTheWayTheyAreNamed) {
     s.job.parallelism.sharding = Sharding(rng.below(5));
     s.behaviour = workload::behaviour_of(workload::Framework(rng.below(15)), catalog::Generation::hopper);
     const Picoseconds all = s.run().parts.total;
-    for (bool Effects::* effect : {&Effects::bubbles, &Effects::launch, &Effects::memory_bound, &Effects::contention, &Effects::sustained}) {
+    for (bool Effects::* effect :
+         {&Effects::bubbles, &Effects::launch, &Effects::memory_bound, &Effects::contention, &Effects::sustained}) {
       Setting without = s;
       without.effects.*effect = false;
       EXPECT_LE(without.run().parts.total, all);

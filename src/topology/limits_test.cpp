@@ -118,9 +118,9 @@ TEST(Limits, MoreBandwidthNeverLowersALimit) {
   };
   for (const auto& entry : node_catalog()) {
     const NodeLimits before = limits_of(entry.node);
-    Bandwidth NodeType::*const rates[] = {&NodeType::link_bandwidth,   &NodeType::pcie_bandwidth,   &NodeType::pcie_line,
-                                          &NodeType::uplink_bandwidth, &NodeType::socket_bandwidth, &NodeType::memory_bandwidth,
-                                          &NodeType::host_link};
+    Bandwidth NodeType::* const rates[] = {&NodeType::link_bandwidth,   &NodeType::pcie_bandwidth,   &NodeType::pcie_line,
+                                           &NodeType::uplink_bandwidth, &NodeType::socket_bandwidth, &NodeType::memory_bandwidth,
+                                           &NodeType::host_link};
     for (const auto rate : rates) {
       NodeType more = entry.node;
       more.*rate = more.*rate * 1.7;

@@ -48,9 +48,10 @@ const Family& family_of(std::string_view model_name) {
 
 std::string_view builtin_for(std::string_view model_name) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"deepseekv3", "deepseek-v3"}, {"deepseek v3", "deepseek-v3"}, {"deepseek-v3", "deepseek-v3"}, {"qwen3_30b_a3b", "qwen3-30b-a3b"},
-      {"qwen3 moe 30b", "qwen3-30b-a3b"}, {"grok-1", "grok-1"}, {"mixtral 8x7b", "mixtral-8x7b"}, {"mixtral-8x7b", "mixtral-8x7b"},
-      {"mixtral 8x22b", "mixtral-8x22b"}, {"mixtral-8x22b", "mixtral-8x22b"},
+      {"deepseekv3", "deepseek-v3"},      {"deepseek v3", "deepseek-v3"},     {"deepseek-v3", "deepseek-v3"},
+      {"qwen3_30b_a3b", "qwen3-30b-a3b"}, {"qwen3 moe 30b", "qwen3-30b-a3b"}, {"grok-1", "grok-1"},
+      {"mixtral 8x7b", "mixtral-8x7b"},   {"mixtral-8x7b", "mixtral-8x7b"},   {"mixtral 8x22b", "mixtral-8x22b"},
+      {"mixtral-8x22b", "mixtral-8x22b"},
   };
   const std::string name = lower(model_name);
   for (const auto& [word, builtin] : kNames) {

@@ -9,13 +9,13 @@
 namespace trunkline::validate {
 
 struct Family {
-  std::string_view word;      // found in the lower-case model name
+  std::string_view word;  // found in the lower-case model name
   bool gated = false;
   workload::Norm norm = workload::Norm::layer;
   workload::Positions positions = workload::Positions::learned;
   bool biases = true;
   bool tied = true;
-  std::int64_t vocab = 0;     // where the row leaves it empty
+  std::int64_t vocab = 0;  // where the row leaves it empty
 };
 
 // The family whose word stands in `model_name`; the GPT family where none does.

@@ -47,7 +47,8 @@ std::vector<predict::Evidence> evidence_of(const std::vector<FitPoint>& points) 
   std::map<std::pair<std::string, Pair>, std::vector<double>> groups;
   for (const FitPoint& p : points) groups[{p.table, {p.framework, p.generation}}].push_back(p.log_factor);
   std::vector<predict::Evidence> out;
-  for (const auto& [key, values] : groups) out.push_back({key.first, key.second.first, key.second.second, quantile(values, 0.5), int(values.size())});
+  for (const auto& [key, values] : groups)
+    out.push_back({key.first, key.second.first, key.second.second, quantile(values, 0.5), int(values.size())});
   return out;
 }
 

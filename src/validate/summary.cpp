@@ -23,8 +23,10 @@ ErrorSummary summarise(std::string name, const std::vector<const TrainingResult*
   for (const TrainingResult* r : results) {
     s.rows += 1;
     s.eligible += r->row.eligible;
-    if (!r->row.skip.empty()) s.skipped += 1;
-    else if (r->row.eligible) s.predicted += 1;
+    if (!r->row.skip.empty())
+      s.skipped += 1;
+    else if (r->row.eligible)
+      s.predicted += 1;
     const bool counts = beside ? !r->row.eligible && r->predicted_s > 0 && r->row.measured_s > 0 : r->judged;
     if (!counts || !r->row.skip.empty()) continue;
     s.judged += 1;
@@ -42,7 +44,8 @@ ErrorSummary summarise(std::string name, const std::vector<const TrainingResult*
   return s;
 }
 
-std::vector<ErrorSummary> grouped(const TrainingValidation& v, const std::function<std::string(const TrainingResult&)>& key, bool beside = false) {
+std::vector<ErrorSummary> grouped(const TrainingValidation& v, const std::function<std::string(const TrainingResult&)>& key,
+                                  bool beside = false) {
   Members groups;
   for (const auto& r : v.results) {
     const std::string k = key(r);
@@ -104,7 +107,8 @@ std::vector<TrainingResult> training_results(const std::vector<io::CsvTable>& ta
 void summarise_all(TrainingValidation& v) {
   v.tables = grouped(v, [](const TrainingResult& r) { return r.row.table; });
   v.frameworks = grouped(v, [](const TrainingResult& r) { return r.row.framework_name; });
-  v.generations = grouped(v, [](const TrainingResult& r) { return r.row.platform ? catalog::name_of(r.row.platform->node.gpu.generation) : std::string(); });
+  v.generations = grouped(
+      v, [](const TrainingResult& r) { return r.row.platform ? catalog::name_of(r.row.platform->node.gpu.generation) : std::string(); });
   v.beside = grouped(v, [](const TrainingResult& r) { return r.row.eligible ? std::string() : kind_beside(r.row.exclude_reason); }, true);
   std::vector<const TrainingResult*> all;
   for (const auto& r : v.results) all.push_back(&r);

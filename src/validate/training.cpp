@@ -108,7 +108,9 @@ class Validator {
   // Rows of one table err together, so a table's rows weigh as one, as in the fit.
   using Residuals = std::vector<std::pair<double, double>>;  // value, weight
   Residuals residuals(bool seen, const std::string& without) const {
-    const auto counts = [&](const TrainingResult& r) { return r.judged && r.row.skip.empty() && r.predicted_s > 0 && r.seen == seen && r.row.table != without; };
+    const auto counts = [&](const TrainingResult& r) {
+      return r.judged && r.row.skip.empty() && r.predicted_s > 0 && r.seen == seen && r.row.table != without;
+    };
     std::map<std::string, int> rows;
     for (const auto& r : out_.results) rows[r.row.table] += counts(r);
     Residuals out;
@@ -129,7 +131,8 @@ class Validator {
     const Constants& built_in = Constants::builtin();
     const auto of = [&](bool seen, const std::string& without) {
       Residuals own = residuals(seen, without), rest = residuals(!seen, without);
-      if (own.size() + rest.size() < kMany) return seen ? std::pair(built_in.low, built_in.high) : std::pair(built_in.low_unseen, built_in.high_unseen);
+      if (own.size() + rest.size() < kMany)
+        return seen ? std::pair(built_in.low, built_in.high) : std::pair(built_in.low_unseen, built_in.high_unseen);
       if (own.size() < kEnough) own.insert(own.end(), rest.begin(), rest.end());
       return interval(own);
     };
@@ -153,6 +156,8 @@ class Validator {
 
 }  // namespace
 
-TrainingValidation validate_training(const std::vector<io::CsvTable>& tables, const TrainingOptions& options) { return Validator(tables, options).run(); }
+TrainingValidation validate_training(const std::vector<io::CsvTable>& tables, const TrainingOptions& options) {
+  return Validator(tables, options).run();
+}
 
 }  // namespace trunkline::validate

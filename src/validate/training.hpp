@@ -16,11 +16,11 @@ namespace trunkline::validate {
 struct TrainingResult {
   TrainingRow row;
   std::shared_ptr<const predict::PlatformModel> model;  // of row.platform
-  bool judged = false;         // eligible, and among the rows that count of a long table
+  bool judged = false;                                  // eligible, and among the rows that count of a long table
   double predicted_s = 0, low_s = 0, high_s = 0;
-  double error = 0;            // (predicted − measured) / measured
-  bool covered = false;        // measured lies inside low…high
-  bool seen = true;            // other tables hold rows of the same framework and GPU generation
+  double error = 0;      // (predicted − measured) / measured
+  bool covered = false;  // measured lies inside low…high
+  bool seen = true;      // other tables hold rows of the same framework and GPU generation
 };
 
 struct ErrorSummary {
@@ -35,14 +35,14 @@ struct TrainingValidation {
   std::vector<ErrorSummary> beside;  // rows that are not judged, by kind: mixture of experts, cut-down, fine-tuning, other
   ErrorSummary overall;
   double median_of_tables = 0;
-  predict::Constants constants;   // fitted to all given tables
+  predict::Constants constants;  // fitted to all given tables
 };
 
 struct TrainingOptions {
   timeline::Effects effects;
-  bool leave_one_out = true;      // judge each table by constants fitted without it; else by those built in
-  bool refit = false;             // fit anew on the given tables (after a change of the model, for an ablation), else leave
-                                  // the judged table out of the evidence that is built in
+  bool leave_one_out = true;  // judge each table by constants fitted without it; else by those built in
+  bool refit = false;         // fit anew on the given tables (after a change of the model, for an ablation), else leave
+                              // the judged table out of the evidence that is built in
 };
 
 // Rows of several tables. A table that the built-in constants do not rest on is judged by them as they are.

@@ -32,7 +32,8 @@ class RowReader {
     out_.exclude_reason = text("exclude_reason");
     Job job;
     topology::Platform platform;
-    const bool ok = measured() && framework(job) && model(job) && training(job) && batch_and_parallelism(job) && node(platform) && memory_rules(job, platform);
+    const bool ok = measured() && framework(job) && model(job) && training(job) && batch_and_parallelism(job) && node(platform) &&
+                    memory_rules(job, platform);
     if (!ok) return std::move(out_);
     job.assumed.clear();
     out_.job = std::move(job);
@@ -59,8 +60,10 @@ class RowReader {
   }
 
   bool measured() {
-    if (const auto t = number("iter_time_s")) out_.measured_s = *t;
-    else if (number("tokens_s").value_or(0) > 0 && number("global_batch_tokens")) out_.measured_s = *number("global_batch_tokens") / *number("tokens_s");
+    if (const auto t = number("iter_time_s"))
+      out_.measured_s = *t;
+    else if (number("tokens_s").value_or(0) > 0 && number("global_batch_tokens"))
+      out_.measured_s = *number("global_batch_tokens") / *number("tokens_s");
     if (out_.measured_s > 0) return true;
     return skip("no step time, and no tokens/s with a batch in tokens");
   }
@@ -126,7 +129,8 @@ class RowReader {
   bool table_mentions_fp8() const {
     if (mentions("fp8")) return true;
     for (const auto& other : table_.rows()) {
-      if (table_.cell(other, "table_id") == out_.table && lower(table_.cell(other, "notes")).find("fp8 quantization") != std::string::npos) return true;
+      if (table_.cell(other, "table_id") == out_.table && lower(table_.cell(other, "notes")).find("fp8 quantization") != std::string::npos)
+        return true;
     }
     return false;
   }
@@ -142,11 +146,16 @@ class RowReader {
       assume("precision", p + " (not stated)");
     }
     auto& compute = job.precision.compute;
-    if (p == "fp16" || p == "bf16+fp16") compute = catalog::Precision::fp16;
-    else if (p == "bf16") compute = catalog::Precision::bf16;
-    else if (p == "fp8") compute = catalog::Precision::fp8;
-    else if (p == "nvfp4" || p == "fp8+nvfp4") compute = catalog::Precision::fp4;
-    else return skip(fmt::format("precision \"{}\" is not modelled", p));
+    if (p == "fp16" || p == "bf16+fp16")
+      compute = catalog::Precision::fp16;
+    else if (p == "bf16")
+      compute = catalog::Precision::bf16;
+    else if (p == "fp8")
+      compute = catalog::Precision::fp8;
+    else if (p == "nvfp4" || p == "fp8+nvfp4")
+      compute = catalog::Precision::fp4;
+    else
+      return skip(fmt::format("precision \"{}\" is not modelled", p));
     job.precision.parameters = catalog::Precision::bf16;
     return true;
   }
@@ -159,11 +168,16 @@ class RowReader {
       assume("lora", "rank 16 on attention's matrices");
     }
     const std::string recompute = text("recompute_norm");
-    if (const auto r = workload::recompute_from(recompute)) job.recompute = *r;
-    else job.open.recompute = true;
-    if (mentions("no flashattention") || mentions("no flash")) job.flash_attention = false;
-    else if (mentions("flash")) job.flash_attention = true;
-    else if (text("gpu_norm").starts_with("a100") && (job.framework == Framework::megatron || job.framework == Framework::megatron_deepspeed)) {
+    if (const auto r = workload::recompute_from(recompute))
+      job.recompute = *r;
+    else
+      job.open.recompute = true;
+    if (mentions("no flashattention") || mentions("no flash"))
+      job.flash_attention = false;
+    else if (mentions("flash"))
+      job.flash_attention = true;
+    else if (text("gpu_norm").starts_with("a100") &&
+             (job.framework == Framework::megatron || job.framework == Framework::megatron_deepspeed)) {
       job.flash_attention = false;
       assume("flash_attention", "false (Megatron's tables of the A100's first years predate it; rows that use it say so)");
     }
@@ -201,7 +215,8 @@ class RowReader {
       out_.measured_s /= batch_scale_;
     }
     sharding(job);
-    if (lower(text("seq_parallel")).starts_with("yes") || text("seq_parallel").starts_with("1") || lower(text("seq_parallel")) == "true") p.sequence_parallel = true;
+    if (lower(text("seq_parallel")).starts_with("yes") || text("seq_parallel").starts_with("1") || lower(text("seq_parallel")) == "true")
+      p.sequence_parallel = true;
     job.open.sequence_parallel = text("seq_parallel").empty();
     schedule(p);
     return true;
@@ -213,7 +228,8 @@ class RowReader {
       p.sharding = *s;
       const std::string& stated = text("sharding");  // "FSDP=128": the ranks that share one copy
       if (const auto at = stated.find("FSDP="); at != std::string::npos) p.shard_group = std::atoi(stated.c_str() + at + 5);
-      if (const auto at = stated.find(" over "); at != std::string::npos) p.shard_group = std::atoi(stated.c_str() + at + 6);  // "ZeRO-1 over 8 GPUs"
+      if (const auto at = stated.find(" over "); at != std::string::npos)
+        p.shard_group = std::atoi(stated.c_str() + at + 6);  // "ZeRO-1 over 8 GPUs"
       return;
     }
     switch (job.framework) {
@@ -232,8 +248,10 @@ class RowReader {
 
   void schedule(workload::Parallelism& p) {
     const std::string extra = lower(text("extra"));
-    if (extra.find("schedule zb-2p") != std::string::npos) p.schedule = workload::Schedule::zero_bubble_2p;
-    else if (extra.find("schedule zb-1p") != std::string::npos) p.schedule = workload::Schedule::zero_bubble_1p;
+    if (extra.find("schedule zb-2p") != std::string::npos)
+      p.schedule = workload::Schedule::zero_bubble_2p;
+    else if (extra.find("schedule zb-1p") != std::string::npos)
+      p.schedule = workload::Schedule::zero_bubble_1p;
     else if (extra.find("schedule 1f1b-i") != std::string::npos && p.vpp == 1) {
       p.vpp = std::max(1, (out_layers_ + p.pp - 1) / p.pp);
       assume("vpp", fmt::format("{} (interleaved, each layer its own chunk)", p.vpp));
@@ -315,9 +333,12 @@ class RowReader {
 TrainingRow training_row(const io::CsvTable& table, const io::CsvRow& row) { return RowReader(table, row).read(); }
 
 std::string inference_rule() {
-  return "A row becomes the ready-made HGX (or NVL72) node of its GPU with the stated GPUs a node and NICs. Not stated: ffn = 4 × hidden, or 8/3 × hidden where the "
-         "family gates; vocabulary, gating, norm and positions from the model family's name; precision bf16 from Ampere on, fp16 before; sharding as the framework's "
-         "habit; micro-batch 1; Megatron on A100 without FlashAttention unless the row names it; recomputation the least that fits the memory; NICs those of the node type.";
+  return "A row becomes the ready-made HGX (or NVL72) node of its GPU with the stated GPUs a node and NICs. Not stated: ffn = 4 × hidden, "
+         "or 8/3 × hidden where the "
+         "family gates; vocabulary, gating, norm and positions from the model family's name; precision bf16 from Ampere on, fp16 before; "
+         "sharding as the framework's "
+         "habit; micro-batch 1; Megatron on A100 without FlashAttention unless the row names it; recomputation the least that fits the "
+         "memory; NICs those of the node type.";
 }
 
 }  // namespace trunkline::validate

@@ -19,13 +19,13 @@ struct TrainingRow {
   std::string id, file, table;
   int line = 0;
   std::string gpu, framework_name;
-  bool eligible = false;          // dense_eligible = 1
+  bool eligible = false;  // dense_eligible = 1
   std::string exclude_reason;
-  double measured_s = 0;          // 0: the row states no time
+  double measured_s = 0;  // 0: the row states no time
   std::optional<workload::Job> job;
   std::optional<topology::Platform> platform;
   Assumptions assumed;
-  std::string skip;               // why it cannot be predicted; empty otherwise
+  std::string skip;  // why it cannot be predicted; empty otherwise
 };
 
 // Never fails: what is wrong with a row stands in `skip`.

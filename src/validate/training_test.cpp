@@ -66,8 +66,10 @@ TEST(PublishedTraining, IntervalsCoverAboutEightOfTen) {
 
 TEST(PublishedTraining, ASkippedRowSaysWhy) {
   for (const auto& r : left_out().results) {
-    if (r.row.skip.empty()) EXPECT_GT(r.predicted_s, 0) << r.row.id;
-    else EXPECT_EQ(r.predicted_s, 0) << r.row.id;
+    if (r.row.skip.empty())
+      EXPECT_GT(r.predicted_s, 0) << r.row.id;
+    else
+      EXPECT_EQ(r.predicted_s, 0) << r.row.id;
   }
 }
 
@@ -107,7 +109,8 @@ TrainingRow row_of(const std::string& cells) {
 }
 
 TEST(TrainingRow, BecomesAJobOnAPlatform) {
-  const TrainingRow row = row_of("t#1,t,Llama 2 7B,4096,32,32,32,11008,32000,4096,256,2,16,8,1,1,1,16,2.5,a100-sxm-80,4,100,pytorch-fsdp,zero3,none,bf16,0,1,");
+  const TrainingRow row =
+      row_of("t#1,t,Llama 2 7B,4096,32,32,32,11008,32000,4096,256,2,16,8,1,1,1,16,2.5,a100-sxm-80,4,100,pytorch-fsdp,zero3,none,bf16,0,1,");
   ASSERT_TRUE(row.skip.empty()) << row.skip;
   EXPECT_EQ(row.platform->nodes, 2);
   EXPECT_EQ(row.platform->node.nics.count, 4);
@@ -131,10 +134,13 @@ TEST(TrainingRow, SaysWhatItAssumed) {
 }
 
 TEST(TrainingRow, SkipsWithAReason) {
-  EXPECT_NE(row_of("t#1,t,GPT,4096,24,32,,,,2048,256,,16,8,1,1,1,16,,h100-sxm,,,nemo,,,,0,1,").skip.find("no step time"), std::string::npos);
+  EXPECT_NE(row_of("t#1,t,GPT,4096,24,32,,,,2048,256,,16,8,1,1,1,16,,h100-sxm,,,nemo,,,,0,1,").skip.find("no step time"),
+            std::string::npos);
   EXPECT_NE(row_of("t#1,t,GPT,4096,24,32,,,,2048,256,,16,8,1,1,1,16,2.5,,,,nemo,,,,0,1,").skip.find("GPU"), std::string::npos);
-  EXPECT_NE(row_of("t#1,t,GPT,4096,24,32,,,,2048,256,,18,8,4,1,1,16,2.5,h100-sxm,,,nemo,,,,0,1,").skip.find("does not divide"), std::string::npos);
-  EXPECT_NE(row_of("t#1,t,GPT,4096,24,32,,,,2048,256,,16,8,1,1,1,16,2.5,h100-sxm,,,keras,,,,0,1,").skip.find("not modelled"), std::string::npos);
+  EXPECT_NE(row_of("t#1,t,GPT,4096,24,32,,,,2048,256,,18,8,4,1,1,16,2.5,h100-sxm,,,nemo,,,,0,1,").skip.find("does not divide"),
+            std::string::npos);
+  EXPECT_NE(row_of("t#1,t,GPT,4096,24,32,,,,2048,256,,16,8,1,1,1,16,2.5,h100-sxm,,,keras,,,,0,1,").skip.find("not modelled"),
+            std::string::npos);
 }
 
 TEST(Families, TheLongerNameWins) {
@@ -147,7 +153,8 @@ TEST(Families, TheLongerNameWins) {
 // A pair's factor is the median of its tables, drawn towards the effects by one table's weight; `without` is left out.
 TEST(Fit, MedianDrawnTowardsEffects) {
   std::vector<predict::Evidence> evidence;
-  for (const char* table : {"a", "b", "c"}) evidence.push_back({table, workload::Framework::nemo, catalog::Generation::hopper, std::log(1.2), 1});
+  for (const char* table : {"a", "b", "c"})
+    evidence.push_back({table, workload::Framework::nemo, catalog::Generation::hopper, std::log(1.2), 1});
   const predict::Constants c = fit_constants(evidence);
   ASSERT_EQ(c.factors.size(), 1u);
   EXPECT_GT(c.factors[0].value, 1.15);
@@ -168,7 +175,8 @@ TEST(Fit, TheMedianRowSpeaksForATable) {
 TEST(Fit, AnUnseenPairHasTheSumOfEffects) {
   std::vector<predict::Evidence> evidence;
   const auto add = [&](workload::Framework f, catalog::Generation g, double factor) {
-    for (const char* table : {"1", "2", "3", "4"}) evidence.push_back({workload::name_of(f) + catalog::name_of(g) + table, f, g, std::log(factor), 1});
+    for (const char* table : {"1", "2", "3", "4"})
+      evidence.push_back({workload::name_of(f) + catalog::name_of(g) + table, f, g, std::log(factor), 1});
   };
   add(workload::Framework::nemo, catalog::Generation::hopper, 1.0);
   add(workload::Framework::nemo, catalog::Generation::ampere, 1.3);

@@ -17,7 +17,9 @@ constexpr double kOlderHost = 1.6;
 // (data/calibration/h200_clip_step.csv); an SM of the older parts has half the bandwidth to lose.
 constexpr double kStridedCopy = 4, kOlderStridedCopy = 2;
 
-bool older_host(Generation g) { return g == Generation::kepler_to_pascal || g == Generation::volta || g == Generation::turing || g == Generation::ampere; }
+bool older_host(Generation g) {
+  return g == Generation::kepler_to_pascal || g == Generation::volta || g == Generation::turing || g == Generation::ampere;
+}
 
 Behaviour pytorch_eager() {
   Behaviour b;
@@ -57,7 +59,7 @@ Behaviour pytorch_fsdp() {
 
 Behaviour composer_fsdp() {
   Behaviour b = pytorch_fsdp();
-  b.fused_norm = true;        // low-precision layer norm, PyTorch's kernel
+  b.fused_norm = true;  // low-precision layer norm, PyTorch's kernel
   b.tuned_norm = false;
   b.attention_age = AttentionAge::flash1;
   b.fused_activation = true;
@@ -114,7 +116,9 @@ Behaviour nemo() {
   b.reduce_bytes = 2;
   b.bucket_grows = true;
   b.launch_s = kEagerLaunch;
-  b.why = "Transformer Engine layers, sequence parallelism, tensor-parallel traffic split and run beside the GEMMs, overlapped distributed optimizer";
+  b.why =
+      "Transformer Engine layers, sequence parallelism, tensor-parallel traffic split and run beside the GEMMs, overlapped distributed "
+      "optimizer";
   return b;
 }
 

@@ -17,7 +17,8 @@ void LayerBuilder::before(TowerWork& work) const {
     add_memory(part.backward, "embedding backward", 3 * tensor, 2);
     part.parameters += double(t_.vocab) * h / tp_ + double(t_.token_types) * h;
     if (tp_ > 1) {
-      add_exchange(part.forward, "sum embeddings", b_.sequence_parallel ? Exchange::reduce_scatter : Exchange::all_reduce, Group::tensor, tensor, 0);
+      add_exchange(part.forward, "sum embeddings", b_.sequence_parallel ? Exchange::reduce_scatter : Exchange::all_reduce, Group::tensor,
+                   tensor, 0);
       if (b_.sequence_parallel) add_exchange(part.backward, "gather gradients", Exchange::all_gather, Group::tensor, tensor, 0);
     }
   }

@@ -8,7 +8,7 @@ using catalog::Precision;
 
 namespace {
 
-constexpr double kFp32Passes = 4;    // an unfused norm runs as about this many times the traffic of a fused one
+constexpr double kFp32Passes = 4;  // an unfused norm runs as about this many times the traffic of a fused one
 
 // NVFP4 recipes keep about this share of the linear layers in bf16 (the last blocks; arXiv 2509.25149).
 constexpr double kFp4Wide = 0.15;
@@ -52,7 +52,8 @@ void LayerBuilder::add_exchange(Pass& pass, const char* name, Exchange exchange,
 }
 
 // One linear layer: forward y = x·W, then in backward dx = dy·Wᵀ and dW = xᵀ·dy.
-void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, double k, double n, double batch, bool trained, bool bias) const {
+void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, double k, double n, double batch, bool trained,
+                              bool bias) const {
   Op op;
   op.kind = Op::Kind::gemm;
   op.name = name;
@@ -114,7 +115,8 @@ void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const
   const int launches = b_.fused_norm ? 1 : 6;
   const bool plain = b_.fused_norm && !b_.tuned_norm;
   add_memory(layer.forward, "norm", 2 * tensor * factor, launches, plain ? Traffic::norm_forward : Traffic::elementwise);
-  add_memory(layer.backward, "norm backward", 3 * tensor * factor, b_.fused_norm ? 2 : 8, plain ? Traffic::norm_backward : Traffic::elementwise);
+  add_memory(layer.backward, "norm backward", 3 * tensor * factor, b_.fused_norm ? 2 : 8,
+             plain ? Traffic::norm_backward : Traffic::elementwise);
 }
 
 // Queries and keys head by head: one scale a position in the head, shared by all heads.
@@ -272,7 +274,8 @@ void LayerBuilder::add_activation(LayerWork& layer, double tokens, double ffn) c
     add_memory(layer.forward, "gate", tensor * (b_.fused_activation ? 3 : 5), b_.fused_activation ? 1 : 2, Traffic::math);
     add_memory(layer.backward, "gate backward", tensor * (b_.fused_activation ? 5 : 8), b_.fused_activation ? 1 : 3, Traffic::math);
   } else {
-    add_memory(layer.forward, "activation", tensor * (b_.fused_activation ? 2 : (t_.biases ? 4 : 2)), b_.fused_activation ? 1 : 2, Traffic::math);
+    add_memory(layer.forward, "activation", tensor * (b_.fused_activation ? 2 : (t_.biases ? 4 : 2)), b_.fused_activation ? 1 : 2,
+               Traffic::math);
     add_memory(layer.backward, "activation backward", tensor * 3, b_.fused_activation ? 1 : 2, Traffic::math);
   }
 }
@@ -313,8 +316,8 @@ void LayerBuilder::add_experts(LayerWork& layer) const {
   const Experts& e = t_.experts;
   const double h = double(t_.hidden);
   const bool like_any_block = ep_ == 1 && expert_tp_ == tp_;
-  const double copies = tokens_ / tp_ * e.per_token;              // of this rank's slice
-  const double moved = like_any_block ? copies * tp_ : copies;    // that this rank sorts by expert
+  const double copies = tokens_ / tp_ * e.per_token;            // of this rank's slice
+  const double moved = like_any_block ? copies * tp_ : copies;  // that this rank sorts by expert
   if (like_any_block || e.shared > 0) open_tensor_block(layer);
   add_gemm(layer, "router", norm_tokens_, h, e.count, Block::other, 1, e.router_bias);
   add_memory(layer.forward, "permute", 2 * moved * h * kElement, 4);

@@ -53,11 +53,11 @@ class LayerBuilder {
 
   double tp_, cp_, ep_;
   double expert_tp_ = 1;  // ranks that share one expert
-  double tokens_;        // of one micro-batch on this GPU, before tensor parallelism
-  double norm_tokens_;   // after sequence parallelism
-  double sequences_;     // samples of the micro-batch
-  double full_length_;   // tokens of a sample, all context-parallel ranks
-  bool frozen_;          // LoRA: no weight gradients of the base matrices
+  double tokens_;         // of one micro-batch on this GPU, before tensor parallelism
+  double norm_tokens_;    // after sequence parallelism
+  double sequences_;      // samples of the micro-batch
+  double full_length_;    // tokens of a sample, all context-parallel ranks
+  bool frozen_;           // LoRA: no weight gradients of the base matrices
   bool dropout_ = false;
   catalog::Precision linear_;  // precision of the layer's matrices
 };

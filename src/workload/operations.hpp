@@ -25,9 +25,9 @@ struct Op {
   double m = 0, n = 0, k = 0, batch = 1;
   catalog::Precision precision = catalog::Precision::bf16;
   double output_bytes = 2;
-  double wide_share = 0;       // share of the layers in which this product stays in 16 bits
+  double wide_share = 0;         // share of the layers in which this product stays in 16 bits
   bool weight_gradient = false;  // needs nothing but this rank's tensors: zero-bubble schedules put it off
-  bool exact = false;          // fp8: sums promoted to full precision as they go (gradients), slower than fast accumulation
+  bool exact = false;            // fp8: sums promoted to full precision as they go (gradients), slower than fast accumulation
 
   // attention core
   double sequences = 0, heads = 0, kv_heads = 0, query_length = 0, key_length = 0, head_dim = 0;
@@ -52,19 +52,19 @@ struct Pass {
 struct LayerWork {
   int count = 0;
   Pass forward, backward, recompute;
-  double parameters = 0;         // held by this GPU before data-parallel sharding
-  double expert_parameters = 0;  // of those, in routed experts (their data-parallel group is smaller)
-  double adapter_parameters = 0; // LoRA's, beside the frozen ones
+  double parameters = 0;          // held by this GPU before data-parallel sharding
+  double expert_parameters = 0;   // of those, in routed experts (their data-parallel group is smaller)
+  double adapter_parameters = 0;  // LoRA's, beside the frozen ones
 };
 
 struct TowerWork {
-  LayerWork dense, experts;      // layers of each form, in the whole model (pipeline stages share them out)
+  LayerWork dense, experts;              // layers of each form, in the whole model (pipeline stages share them out)
   Pass before_forward, before_backward;  // embedding or patches
   Pass after_forward, after_backward;    // final norm, output layer, loss
   double before_parameters = 0, after_parameters = 0;
-  double boundary_bytes = 0;     // activations that pass from one pipeline stage to the next, a micro-batch, a GPU
-  double tokens = 0;             // a GPU and micro-batch
-  int leading_dense = 0;         // layers at the front without experts; behind them one layer in `every` holds some
+  double boundary_bytes = 0;  // activations that pass from one pipeline stage to the next, a micro-batch, a GPU
+  double tokens = 0;          // a GPU and micro-batch
+  int leading_dense = 0;      // layers at the front without experts; behind them one layer in `every` holds some
   int every = 1;
 };
 

@@ -160,7 +160,8 @@ TEST(Operations, TiedOutputLayerIsHeldTwiceInAPipeline) {
 TEST(Operations, ExpertsAreSharedOutOverExpertAndExpertTensorRanks) {
   const Model model = *builtin_model("mixtral-8x7b");
   const double experts = 32 * 8 * 3.0 * 4096 * 14336;
-  for (const auto& [tp, ep, etp] : {std::tuple(1, 1, 0), std::tuple(1, 8, 0), std::tuple(2, 4, 1), std::tuple(2, 4, 2), std::tuple(2, 2, 0), std::tuple(4, 1, 0), std::tuple(4, 1, 1)}) {
+  for (const auto& [tp, ep, etp] : {std::tuple(1, 1, 0), std::tuple(1, 8, 0), std::tuple(2, 4, 1), std::tuple(2, 4, 2), std::tuple(2, 2, 0),
+                                    std::tuple(4, 1, 0), std::tuple(4, 1, 1)}) {
     Job job = job_of(model);
     job.parallelism.tp = tp, job.parallelism.ep = ep, job.parallelism.etp = etp;
     const StepWork work = work_of(job, tp > 1);
@@ -239,12 +240,14 @@ TEST(Operations, GroupedQueriesShrinkKeysAndValuesAlone) {
 TEST(Operations, ExpertsCostWhatTheirTokensVisit) {
   const Model model = *builtin_model("mixtral-8x7b");
   const double tokens = 512, visits = 2, one = 2 * 3.0 * 4096 * 14336;
-  for (const auto& [tp, ep, etp] : {std::tuple(1, 1, 0), std::tuple(1, 8, 0), std::tuple(2, 4, 1), std::tuple(2, 4, 2), std::tuple(4, 1, 0), std::tuple(4, 1, 1)}) {
+  for (const auto& [tp, ep, etp] :
+       {std::tuple(1, 1, 0), std::tuple(1, 8, 0), std::tuple(2, 4, 1), std::tuple(2, 4, 2), std::tuple(4, 1, 0), std::tuple(4, 1, 1)}) {
     Job job = job_of(model);
     job.parallelism.tp = tp, job.parallelism.ep = ep, job.parallelism.etp = etp;
     const StepWork work = work_of(job, tp > 1);
     const Pass& forward = work.towers[0].experts.forward;
-    EXPECT_NEAR(flops(*find(forward, "up")) + flops(*find(forward, "down")), tokens * visits * one / tp, 1) << tp << " " << ep << " " << etp;
+    EXPECT_NEAR(flops(*find(forward, "up")) + flops(*find(forward, "down")), tokens * visits * one / tp, 1)
+        << tp << " " << ep << " " << etp;
     EXPECT_EQ(find(forward, "up")->batch, 8 / ep);
     EXPECT_EQ(find(forward, "up")->n, 2.0 * 14336 / (etp > 0 ? etp : tp));
   }
@@ -431,7 +434,8 @@ TEST(Operations, OneGpuCommunicatesNothing) {
   for (const char* name : {"llama-2-7b", "mixtral-8x7b", "deepseek-v3", "vit-l-16"}) {
     const StepWork work = work_of(job_of(name));
     for (const TowerWork& t : work.towers) {
-      for (const Pass* pass : {&t.dense.forward, &t.dense.backward, &t.experts.forward, &t.experts.backward, &t.before_forward, &t.after_forward, &t.before_backward, &t.after_backward}) {
+      for (const Pass* pass : {&t.dense.forward, &t.dense.backward, &t.experts.forward, &t.experts.backward, &t.before_forward,
+                               &t.after_forward, &t.before_backward, &t.after_backward}) {
         for (const Op& op : pass->ops) EXPECT_NE(op.kind, Op::Kind::exchange) << name << " " << op.name;
       }
     }
@@ -450,9 +454,12 @@ TEST(Operations, FrozenWeightsHaveNoGradients) {
   const StepWork lora = work_of(job);
   double products = 0, attention = 0, adapters = 0;
   for (const Op& op : lora.towers[0].dense.backward.ops) {
-    if (op.kind == Op::Kind::attention) attention += flops(op);
-    else if (std::string(op.name).starts_with("adapter")) adapters += flops(op);
-    else products += flops(op);
+    if (op.kind == Op::Kind::attention)
+      attention += flops(op);
+    else if (std::string(op.name).starts_with("adapter"))
+      adapters += flops(op);
+    else
+      products += flops(op);
   }
   EXPECT_EQ(products, flops(full.towers[0].dense.forward, Op::Kind::gemm));
   EXPECT_EQ(attention, flops(full.towers[0].dense.backward, Op::Kind::attention));

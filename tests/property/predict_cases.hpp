@@ -33,8 +33,8 @@ inline const std::vector<topology::NodeType>& node_types() {
 inline const std::vector<workload::Model>& models() {
   static const std::vector<workload::Model> all = [] {
     std::vector<workload::Model> out;
-    for (const char* name : {"llama-3.2-1b", "llama-2-7b", "llama-2-70b", "gpt2-xl", "gpt3-175b", "mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v3", "vit-l-16",
-                             "clip-vit-l-14", "bert-large", "mpt-7b", "gpt-neox-20b"}) {
+    for (const char* name : {"llama-3.2-1b", "llama-2-7b", "llama-2-70b", "gpt2-xl", "gpt3-175b", "mixtral-8x7b", "qwen3-30b-a3b",
+                             "deepseek-v3", "vit-l-16", "clip-vit-l-14", "bert-large", "mpt-7b", "gpt-neox-20b"}) {
       out.push_back(*workload::builtin_model(name));
     }
     return out;
@@ -68,9 +68,8 @@ inline workload::Parallelism random_parallelism(Rng& rng, const workload::Model&
   const workload::Tower& t = model.towers.front();
   const auto may = [&](int degree) { return gpus % (p.tp * p.pp * p.cp * degree) == 0; };
   const auto splits = [&](int tp) {
-    return std::all_of(model.towers.begin(), model.towers.end(), [&](const auto& tower) {
-      return tower.heads % tp == 0 && (tower.kv_heads % tp == 0 || tp % tower.kv_heads == 0);
-    });
+    return std::all_of(model.towers.begin(), model.towers.end(),
+                       [&](const auto& tower) { return tower.heads % tp == 0 && (tower.kv_heads % tp == 0 || tp % tower.kv_heads == 0); });
   };
   const int tp = 1 << rng.below(4);
   if (tp <= node_gpus && may(tp) && splits(tp)) p.tp = tp;
@@ -102,7 +101,8 @@ inline Case random_case(Rng& rng) {
   job.optimizer = workload::Optimizer(rng.below(4));
   job.recompute = workload::Recompute(rng.below(3));
   if (job.recompute == workload::Recompute::full && rng.below(2) == 0) job.recompute_share = rng.uniform();
-  const catalog::Precision precisions[] = {catalog::Precision::bf16, catalog::Precision::fp16, catalog::Precision::fp8, catalog::Precision::fp4, catalog::Precision::fp32};
+  const catalog::Precision precisions[] = {catalog::Precision::bf16, catalog::Precision::fp16, catalog::Precision::fp8,
+                                           catalog::Precision::fp4, catalog::Precision::fp32};
   job.precision.compute = precisions[rng.below(5)];
   job.precision.parameters = workload::parameter_habit(job.framework, job.precision.compute);
   job.compile = rng.below(2) == 0;
@@ -120,7 +120,8 @@ inline Case random_case(Rng& rng) {
     if (rng.below(2) == 0) job.run.epochs = 1 + double(rng.below(5));
   }
   if (rng.below(2) == 0) {
-    job.checkpoint = workload::Checkpoint{std::int64_t(1 + rng.below(2000)), workload::CheckpointTarget(rng.below(2)), workload::CheckpointMode(rng.below(2))};
+    job.checkpoint = workload::Checkpoint{std::int64_t(1 + rng.below(2000)), workload::CheckpointTarget(rng.below(2)),
+                                          workload::CheckpointMode(rng.below(2))};
   }
   if (!job.run.epochs && rng.below(2) == 0) job.run.steps = double(100 + rng.below(100'000));
   return c;
@@ -128,11 +129,12 @@ inline Case random_case(Rng& rng) {
 
 inline std::string described(const Case& c) {
   const auto& p = c.job.parallelism;
-  return c.job.model.name + " with " + workload::name_of(c.job.framework) + " on " + std::to_string(c.platform.nodes) + " × " + c.platform.node.id + ", tp " + std::to_string(p.tp) + ", pp " +
-         std::to_string(p.pp) + ", vpp " + std::to_string(p.vpp) + ", cp " + std::to_string(p.cp) + ", ep " + std::to_string(p.ep) + ", etp " + std::to_string(p.etp) + ", dp " +
-         std::to_string(p.dp) + ", " + workload::name_of(p.sharding) + ", " + workload::name_of(p.schedule) + ", recompute " + workload::name_of(c.job.recompute) + ", micro " +
-         std::to_string(c.job.batch.micro) + ", global " + std::to_string(c.job.batch.global) + ", sequence " + std::to_string(c.job.batch.sequence) + ", " +
-         catalog::name_of(c.job.precision.compute);
+  return c.job.model.name + " with " + workload::name_of(c.job.framework) + " on " + std::to_string(c.platform.nodes) + " × " +
+         c.platform.node.id + ", tp " + std::to_string(p.tp) + ", pp " + std::to_string(p.pp) + ", vpp " + std::to_string(p.vpp) + ", cp " +
+         std::to_string(p.cp) + ", ep " + std::to_string(p.ep) + ", etp " + std::to_string(p.etp) + ", dp " + std::to_string(p.dp) + ", " +
+         workload::name_of(p.sharding) + ", " + workload::name_of(p.schedule) + ", recompute " + workload::name_of(c.job.recompute) +
+         ", micro " + std::to_string(c.job.batch.micro) + ", global " + std::to_string(c.job.batch.global) + ", sequence " +
+         std::to_string(c.job.batch.sequence) + ", " + catalog::name_of(c.job.precision.compute);
 }
 
 }  // namespace trunkline::property

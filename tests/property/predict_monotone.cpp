@@ -36,16 +36,35 @@ const std::vector<Upgrade>& upgrades() {
       {"NIC rate", [](auto& p, double by) { p.node.nics.rate = p.node.nics.rate * by; }},
       {"NIC slot", [](auto& p, double by) { p.node.nics.slot = p.node.nics.slot * by; }},
       {"GPU links", [](auto& p, double by) { p.node.link_bandwidth = p.node.link_bandwidth * by; }},
-      {"PCIe", [](auto& p, double by) { p.node.pcie_bandwidth = p.node.pcie_bandwidth * by, p.node.pcie_line = p.node.pcie_line * by, p.node.uplink_bandwidth = p.node.uplink_bandwidth * by; }},
+      {"PCIe",
+       [](auto& p, double by) {
+         p.node.pcie_bandwidth = p.node.pcie_bandwidth * by, p.node.pcie_line = p.node.pcie_line * by,
+         p.node.uplink_bandwidth = p.node.uplink_bandwidth * by;
+       }},
       {"socket link", [](auto& p, double by) { p.node.socket_bandwidth = p.node.socket_bandwidth * by; }},
       {"host memory", [](auto& p, double by) { p.node.memory_bandwidth = p.node.memory_bandwidth * by; }},
       {"GPU memory", [](auto& p, double by) { p.node.gpu.memory_bandwidth = p.node.gpu.memory_bandwidth * by; }},
       {"FLOP/s", [](auto& p, double by) { faster_chip(p.node.gpu, by); }},
       {"power", [](auto& p, double by) { p.node.gpu.tdp_w *= by; }},
-      {"volume", [](auto& p, double by) { if (p.volume) p.volume->read = p.volume->read * by, p.volume->write = p.volume->write * by, p.volume->iops *= by; }},
-      {"local disk", [](auto& p, double by) { if (p.node.local_disk) p.node.local_disk->read = p.node.local_disk->read * by, p.node.local_disk->write = p.node.local_disk->write * by, p.node.local_disk->iops *= by; }},
-      {"ingest", [](auto& p, double by) { if (p.ingest) p.ingest->line = p.ingest->line * by; }},
-      {"reliability", [](auto& p, double by) { if (p.reliability.node_mtbf) p.reliability.node_mtbf = *p.reliability.node_mtbf * by, p.reliability.restart = *p.reliability.restart / by; }},
+      {"volume",
+       [](auto& p, double by) {
+         if (p.volume) p.volume->read = p.volume->read * by, p.volume->write = p.volume->write * by, p.volume->iops *= by;
+       }},
+      {"local disk",
+       [](auto& p, double by) {
+         if (p.node.local_disk)
+           p.node.local_disk->read = p.node.local_disk->read * by, p.node.local_disk->write = p.node.local_disk->write * by,
+           p.node.local_disk->iops *= by;
+       }},
+      {"ingest",
+       [](auto& p, double by) {
+         if (p.ingest) p.ingest->line = p.ingest->line * by;
+       }},
+      {"reliability",
+       [](auto& p, double by) {
+         if (p.reliability.node_mtbf)
+           p.reliability.node_mtbf = *p.reliability.node_mtbf * by, p.reliability.restart = *p.reliability.restart / by;
+       }},
   };
   return all;
 }
@@ -80,7 +99,8 @@ TEST(Predictions, EveryPartIsThereAndTheyAddUp) {
     const auto& b = p.breakdown;
     EXPECT_EQ(b.sum(), p.step_s);
     EXPECT_TRUE(std::isfinite(p.step_s) && p.step_s > 0) << described(c);
-    for (double part : {b.compute_s, b.exposed_comm_s, b.bubble_s, b.data_wait_s, b.checkpoint_s, b.other_s}) EXPECT_GE(part, 0) << described(c);
+    for (double part : {b.compute_s, b.exposed_comm_s, b.bubble_s, b.data_wait_s, b.checkpoint_s, b.other_s})
+      EXPECT_GE(part, 0) << described(c);
     EXPECT_LE(p.interval.low_s, p.step_s);
     EXPECT_GE(p.interval.high_s, p.step_s);
     EXPECT_GE(p.bottleneck.share, 0);
