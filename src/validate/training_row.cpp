@@ -32,8 +32,8 @@ class RowReader {
     out_.exclude_reason = text("exclude_reason");
     Job job;
     topology::Platform platform;
-    const bool ok = measured() && framework(job) && model(job) && training(job) && batch_and_parallelism(job) && node(platform) &&
-                    memory_rules(job, platform);
+    const bool ok = readable() && measured() && framework(job) && model(job) && training(job) && batch_and_parallelism(job) &&
+                    node(platform) && memory_rules(job, platform);
     if (!ok) return std::move(out_);
     job.assumed.clear();
     out_.job = std::move(job);
@@ -57,6 +57,18 @@ class RowReader {
       if (lower(text(column)).find(word) != std::string::npos) return true;
     }
     return false;
+  }
+
+  // A cell that holds something other than a positive number where one belongs is said, never read as if it were empty.
+  bool readable() {
+    for (const char* column : {"hidden", "layers", "heads", "kv_heads", "ffn", "vocab", "seq_len", "global_batch_seqs", "micro_batch",
+                               "gpus", "gpus_per_node", "tp", "pp", "vpp", "cp", "ep", "nic_count", "nic_gbps", "iter_time_s"}) {
+      if (text(column).empty()) continue;
+      const auto value = number(column);
+      if (!value || *value <= 0 || *value > 1e12)
+        return skip(fmt::format("{}: \"{}\" is not a positive number", column, text(column).substr(0, 40)));
+    }
+    return true;
   }
 
   bool measured() {
