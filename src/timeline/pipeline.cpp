@@ -9,114 +9,63 @@ namespace {
 
 constexpr Picoseconds kUnknown = std::numeric_limits<Picoseconds>::min();
 
-enum class Part { forward, backward, weight };
+bool splits_backward(const PipelineInput& in) {
+  const bool zero_bubble = in.schedule == workload::Schedule::zero_bubble_1p || in.schedule == workload::Schedule::zero_bubble_2p;
+  return zero_bubble && in.stages.size() > 1;
+}
 
-struct Task {
+// A micro-batch's turn in a chunk. Every stage takes the same turns one after the other: forwards with chunks counted from the
+// first, backwards from the last.
+struct Turn {
   int chunk = 0, micro = 0;
-  Part part = Part::forward;
+  int round = 0;  // micro-batches in this turn's round
 };
 
 // How micro-batches go through the chunks of an interleaved pipeline: in rounds, a round through every chunk before the next
 // one. A round has as many micro-batches as there are stages; where they do not divide, some rounds have one or more
 // micro-batches more (PyTorch's rule; Megatron accepts no remainder), and with fewer than stages there is one round.
-struct Rounds {
-  int chunks = 1;
-  int larger = 0, size = 1;  // `larger` rounds of size + 1, then rounds of `size`
-
-  static Rounds of(int stages, int chunks, int micro_batches) {
-    const int rounds = std::max(1, micro_batches / stages);
-    return {chunks, micro_batches % rounds, micro_batches / rounds};
-  }
-
-  int largest() const { return size + (larger > 0 ? 1 : 0); }
-
-  Task task(int index, Part part) const {
-    const int in_larger = larger * (size + 1) * chunks;
-    const bool first = index < in_larger;
-    const int length = first ? size + 1 : size, from = first ? index : index - in_larger;
-    const int round = from / (length * chunks), within = from % (length * chunks);
-    const int micro = (first ? 0 : larger * (size + 1)) + round * length + within % length, chunk = within / length;
-    return {part == Part::forward ? chunk : chunks - 1 - chunk, micro, part};
-  }
-};
-
-// The tasks of one stage, one after the other. The order follows from the counts alone, never from how long tasks take: a
-// schedule is fixed before the step, and so nothing that gets faster can make a step slower.
-class StageOrder {
- public:
-  StageOrder(const PipelineInput& in, int stage)
-      : rounds_(Rounds::of(int(in.stages.size()), int(in.stages[0].forward.size()), in.micro_batches)) {
-    const int chunks = rounds_.chunks;
-    total_ = in.micro_batches * chunks;
-    const int behind = int(in.stages.size()) - stage - 1;
-    split_ = splits_backward(in);
-    if (in.schedule == workload::Schedule::gpipe) {
-      ahead_ = total_;
-    } else if (chunks > 1) {  // Megatron's warm-up
-      ahead_ = 2 * behind + (chunks - 1) * rounds_.largest();
-    } else if (in.schedule == workload::Schedule::zero_bubble_2p) {
-      ahead_ = 2 * behind;
-      put_off_ = 2 * stage;
-    } else {
-      ahead_ = behind;
-      put_off_ = split_ ? stage : 0;
+std::vector<Turn> turns_of(int stages, int chunks, int micro_batches) {
+  const int rounds = std::max(1, micro_batches / stages), size = micro_batches / rounds, larger = micro_batches % rounds;
+  std::vector<Turn> turns;
+  turns.reserve(std::size_t(micro_batches) * std::size_t(chunks));
+  int first = 0;
+  for (int r = 0; r < rounds; ++r) {
+    const int length = size + (r < larger ? 1 : 0);
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      for (int k = 0; k < length; ++k) turns.push_back({chunk, first + k, length});
     }
-    find();
+    first += length;
   }
+  return turns;
+}
 
-  static bool splits_backward(const PipelineInput& in) {
-    const bool zero_bubble = in.schedule == workload::Schedule::zero_bubble_1p || in.schedule == workload::Schedule::zero_bubble_2p;
-    return zero_bubble && in.stages.size() > 1;
-  }
+enum class Part { forward, backward, weight };
 
-  bool done() const { return done_; }
-  const Task& task() const { return task_; }
-
-  void next() {
-    ++(task_.part == Part::forward ? forwards_ : task_.part == Part::backward ? backwards_ : weights_);
-    find();
-  }
-
- private:
-  // `ahead` forwards more than backwards are begun, then one of each in turn. Split backwards leave up to `put_off` weight
-  // gradients for later, when nothing else can run: p micro-batches in flight on every stage, or 2p − 1.
-  void find() {
-    const bool forward_turn = forwards_ < total_ && forwards_ - backwards_ <= ahead_;
-    const bool rest = backwards_ == total_;
-    if (split_ && weights_ < backwards_ && (rest || (task_.part == Part::backward && backwards_ - weights_ > put_off_))) {
-      task_ = rounds_.task(weights_, Part::weight);
-    } else if (rest) {
-      done_ = true;
-    } else if (forward_turn) {
-      task_ = rounds_.task(forwards_, Part::forward);
-    } else {
-      task_ = rounds_.task(backwards_, Part::backward);
-    }
-  }
-
-  Rounds rounds_;
-  int total_ = 0, ahead_ = 0, put_off_ = 0;
-  int forwards_ = 0, backwards_ = 0, weights_ = 0;
-  bool split_ = false, done_ = false;
-  Task task_;
+// What one stage runs when. The order follows from the counts alone, never from how long tasks take: a schedule is fixed before the
+// step, and so nothing that gets faster can make a step slower.
+struct Stage {
+  int forwards = 0, backwards = 0, weights = 0;  // done, each the next turn to come
+  int ahead = 0;                                 // forwards begun before the first backward; then one of each in turn
+  int put_off = 0;                               // weight gradients left for later, when nothing else can run
+  Part last = Part::forward;
+  Picoseconds begun = kUnknown;
+  std::vector<Picoseconds> forward_done, backward_done;  // a turn each
 };
 
 class Simulation {
  public:
   Simulation(const PipelineInput& in, bool keep)
-      : in_(in),
-        keep_(keep),
-        split_(StageOrder::splits_backward(in)),
-        stages_(int(in.stages.size())),
-        chunks_(int(in.stages[0].forward.size())) {
-    const std::size_t cells = std::size_t(stages_) * std::size_t(chunks_) * std::size_t(in.micro_batches);
-    forward_done_.assign(cells, kUnknown);
-    backward_done_.assign(cells, kUnknown);
-    for (int s = 0; s < stages_; ++s) orders_.emplace_back(in, s);
-    begun_.assign(std::size_t(stages_), kUnknown);
+      : in_(in), keep_(keep), split_(splits_backward(in)), stages_(int(in.stages.size())), chunks_(int(in.stages[0].forward.size())) {
+    turns_ = turns_of(stages_, chunks_, in.micro_batches);
+    state_.resize(std::size_t(stages_));
+    for (int s = 0; s < stages_; ++s) {
+      Stage& stage = state_[std::size_t(s)];
+      stage.forward_done.resize(turns_.size());
+      stage.backward_done.resize(turns_.size());
+      set_order(stage, s);
+    }
     result_.stage_end.assign(std::size_t(stages_), 0);
     result_.busy.assign(std::size_t(stages_), 0);
-    result_.last_backward.assign(std::size_t(stages_), 0);
   }
 
   PipelineResult run() {
@@ -124,74 +73,123 @@ class Simulation {
     while (moved) {
       moved = false;
       for (int s = 0; s < stages_; ++s) {
-        StageOrder& order = orders_[std::size_t(s)];
-        while (!order.done() && advance(s, order.task())) {
-          order.next();
-          moved = true;
-        }
+        while (advance(s)) moved = true;
       }
     }
-    for (std::size_t s = 0; s < orders_.size(); ++s) {
-      assert(orders_[s].done());
-      if (split_) result_.stage_end[s] -= begun_[s];
+    for (std::size_t s = 0; s < state_.size(); ++s) {
+      assert(state_[s].backwards == total());
+      if (split_) result_.stage_end[s] -= state_[s].begun;
       result_.end = std::max(result_.end, result_.stage_end[s]);
     }
     return std::move(result_);
   }
 
  private:
-  std::size_t cell(int stage, int chunk, int micro) const {
-    return (std::size_t(micro) * std::size_t(chunks_) + std::size_t(chunk)) * std::size_t(stages_) + std::size_t(stage);
-  }
+  int total() const { return int(turns_.size()); }
 
-  // When the input of `task` has arrived at `stage`; kUnknown while its producer has not run.
-  Picoseconds ready(int stage, const Task& task) const {
-    if (task.part == Part::forward) {
-      if (stage > 0) return arrived(forward_done_[cell(stage - 1, task.chunk, task.micro)]);
-      if (task.chunk > 0) return arrived(forward_done_[cell(stages_ - 1, task.chunk - 1, task.micro)]);
-      return 0;
+  void set_order(Stage& stage, int s) const {
+    const int behind = stages_ - s - 1;
+    stage.ahead = behind;
+    if (in_.schedule == workload::Schedule::gpipe) {
+      stage.ahead = total();
+    } else if (chunks_ > 1) {  // Megatron's warm-up
+      stage.ahead = 2 * behind + (chunks_ - 1) * turns_.front().round;
+    } else if (in_.schedule == workload::Schedule::zero_bubble_2p) {  // 2p − 1 micro-batches in flight on every stage
+      stage.ahead = 2 * behind;
+      stage.put_off = 2 * s;
+    } else if (split_) {  // p
+      stage.put_off = s;
     }
-    if (task.part == Part::weight) return backward_done_[cell(stage, task.chunk, task.micro)];
-    if (stage < stages_ - 1) return arrived(backward_done_[cell(stage + 1, task.chunk, task.micro)]);
-    if (task.chunk < chunks_ - 1) return arrived(backward_done_[cell(0, task.chunk + 1, task.micro)]);
-    return forward_done_[cell(stage, task.chunk, task.micro)];
   }
 
-  Picoseconds arrived(Picoseconds done) const { return done == kUnknown ? kUnknown : done + (stages_ > 1 ? in_.transfer : 0); }
-
-  Picoseconds length_of(const StageCost& cost, const Task& task) const {
-    const auto c = std::size_t(task.chunk);
-    const Picoseconds weight = split_ ? cost.weight_gradient[c] : 0;
-    if (task.part == Part::weight) return weight;
-    const Picoseconds copy = in_.blocking && stages_ > 1 ? in_.transfer : 0;
-    return copy + (task.part == Part::forward ? cost.forward[c] : cost.backward[c] - weight);
+  Part next_part(const Stage& stage) const {
+    const bool backwards_over = stage.backwards == total();
+    if (split_ && stage.weights < stage.backwards) {
+      if (backwards_over || (stage.last == Part::backward && stage.backwards - stage.weights > stage.put_off)) return Part::weight;
+    }
+    return stage.forwards < total() && stage.forwards - stage.backwards <= stage.ahead ? Part::forward : Part::backward;
   }
 
-  bool advance(int stage, const Task& task) {
-    const Picoseconds at = ready(stage, task);
-    if (at == kUnknown) return false;
-    const auto s = std::size_t(stage);
-    const Picoseconds length = length_of(in_.stages[s], task), start = std::max(result_.stage_end[s], at), end = start + length;
-    if (task.part == Part::forward) forward_done_[cell(stage, task.chunk, task.micro)] = end;
-    if (task.part == Part::backward) backward_done_[cell(stage, task.chunk, task.micro)] = end;
-    if (begun_[s] == kUnknown) begun_[s] = start;
-    result_.stage_end[s] = end;
-    result_.busy[s] += length;
-    if (task.part != Part::forward && task.micro == in_.micro_batches - 1) result_.last_backward[s] += length;
-    if (keep_) result_.slots.push_back({stage, task.chunk, task.micro, task.part != Part::forward, start, end, task.part == Part::weight});
+  Picoseconds arrived(bool done, Picoseconds at) const { return done ? at + (stages_ > 1 ? in_.transfer : 0) : kUnknown; }
+
+  // When the input of a forward has arrived; kUnknown while its producer has not run.
+  Picoseconds forward_input(int s, const Stage& stage) const {
+    const int i = stage.forwards;
+    if (s > 0) {
+      const Stage& before = state_[std::size_t(s) - 1];
+      return arrived(before.forwards > i, before.forward_done[std::size_t(i)]);
+    }
+    const Turn& turn = turns_[std::size_t(i)];
+    if (turn.chunk == 0) return 0;
+    const Stage& last = state_.back();  // the chunk before ends there, one round earlier
+    return arrived(last.forwards > i - turn.round, last.forward_done[std::size_t(i - turn.round)]);
+  }
+
+  Picoseconds backward_input(int s, const Stage& stage) const {
+    const int i = stage.backwards;
+    if (s < stages_ - 1) {
+      const Stage& behind = state_[std::size_t(s) + 1];
+      return arrived(behind.backwards > i, behind.backward_done[std::size_t(i)]);
+    }
+    const Turn& turn = turns_[std::size_t(i)];
+    if (turn.chunk > 0) {
+      const Stage& first = state_.front();
+      return arrived(first.backwards > i - turn.round, first.backward_done[std::size_t(i - turn.round)]);
+    }
+    const int forward = i + (chunks_ - 1) * turn.round;  // the same micro-batch in the last chunk
+    return stage.forwards > forward ? stage.forward_done[std::size_t(forward)] : kUnknown;
+  }
+
+  bool advance(int s) {
+    Stage& stage = state_[std::size_t(s)];
+    if (stage.backwards == total() && (!split_ || stage.weights == total())) return false;
+    const StageCost& cost = in_.stages[std::size_t(s)];
+    const Part part = next_part(stage);
+    int& index = part == Part::forward ? stage.forwards : part == Part::backward ? stage.backwards : stage.weights;
+    const Turn& turn = turns_[std::size_t(index)];
+    const auto chunk = std::size_t(part == Part::forward ? turn.chunk : chunks_ - 1 - turn.chunk);
+    const Picoseconds copy = in_.blocking && stages_ > 1 ? in_.transfer : 0, weight = split_ ? cost.weight_gradient[chunk] : 0;
+    Picoseconds input = kUnknown, length = 0;
+    switch (part) {
+      case Part::forward: input = forward_input(s, stage), length = copy + cost.forward[chunk]; break;
+      case Part::backward: input = backward_input(s, stage), length = copy + cost.backward[chunk] - weight; break;
+      case Part::weight: input = stage.backward_done[std::size_t(index)], length = weight; break;
+    }
+    if (input == kUnknown) return false;
+    const Picoseconds start = std::max(result_.stage_end[std::size_t(s)], input), end = start + length;
+    if (part == Part::forward) stage.forward_done[std::size_t(index)] = end;
+    if (part == Part::backward) stage.backward_done[std::size_t(index)] = end;
+    if (stage.begun == kUnknown) stage.begun = start;
+    ++index;
+    stage.last = part;
+    result_.stage_end[std::size_t(s)] = end;
+    result_.busy[std::size_t(s)] += length;
+    if (keep_) result_.slots.push_back({s, int(chunk), turn.micro, part != Part::forward, start, end, part == Part::weight});
     return true;
   }
 
   const PipelineInput& in_;
   bool keep_, split_;
   int stages_, chunks_;
-  std::vector<StageOrder> orders_;
-  std::vector<Picoseconds> forward_done_, backward_done_, begun_;
+  std::vector<Turn> turns_;
+  std::vector<Stage> state_;
   PipelineResult result_;
 };
 
+// One stage waits for nobody.
+PipelineResult alone(const PipelineInput& in) {
+  Picoseconds once = 0;
+  for (Picoseconds t : in.stages[0].forward) once += t;
+  for (Picoseconds t : in.stages[0].backward) once += t;
+  const Picoseconds end = once * in.micro_batches;
+  return {end, {end}, {end}, {}};
+}
+
 }  // namespace
 
-PipelineResult run_pipeline(const PipelineInput& input, bool keep_slots) { return Simulation(input, keep_slots).run(); }
+PipelineResult run_pipeline(const PipelineInput& input, bool keep_slots) {
+  if (input.stages.size() == 1 && !keep_slots) return alone(input);
+  return Simulation(input, keep_slots).run();
+}
 
 }  // namespace trunkline::timeline

@@ -34,12 +34,14 @@ struct PipelineSlot {
 struct PipelineResult {
   Picoseconds end = 0;                       // the last stage to finish
   std::vector<Picoseconds> stage_end, busy;  // a stage each
-  std::vector<Picoseconds> last_backward;    // length of each stage's last backward (all chunks), beside which gradients reduce
   std::vector<PipelineSlot> slots;           // filled when asked for
 };
 
-// Simulates the schedule (Megatron's order for 1F1B and interleaving; greedy zero-bubble with p or 2p micro-batches in
-// flight). Cost: O(stages × micro-batches × chunks).
+// Plays the schedule: Megatron's order for 1F1B and interleaving, the handcrafted zero-bubble orders with p or 2p − 1 micro-batches in
+// flight (arXiv 2401.10241, ZB-H1 and ZB-H2). A zero-bubble stage ends relative to its own first task: the next step begins there while
+// the last stages still work. More than one chunk: interleaved, each weight gradient right behind its backward.
+// Every task runs exactly once, whatever the number of micro-batches; faster tasks or copies never end later.
+// Ignores: stages that send at different rates. Cost: O(stages × micro-batches × chunks), some 4 ns each.
 PipelineResult run_pipeline(const PipelineInput& input, bool keep_slots = false);
 
 }  // namespace trunkline::timeline

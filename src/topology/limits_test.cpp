@@ -50,6 +50,15 @@ TEST(Ring, OfTwoJoinedGpusIsTheirBridge) {
   EXPECT_EQ(link_rings(bridge, 3), 0);
 }
 
+// The complete graph on n vertices, one link each way, falls apart into n − 1 rings, but for n = 4 and 6 (Tillson 1980).
+TEST(LinkRings, OneLinkBetweenEveryTwoGpus) {
+  std::vector<MeshLink> mesh;
+  for (int a = 0; a < 8; ++a) {
+    for (int b = a + 1; b < 8; ++b) mesh.push_back({a, b, 1});
+  }
+  for (int n = 2; n <= 8; ++n) EXPECT_EQ(link_rings(mesh, n), n == 4 || n == 6 ? n - 2 : n - 1) << n;
+}
+
 TEST(Ring, BridgedPairsFallToPcieBeyondThePair) {
   const auto node = node_type("pcie-8xa100");
   EXPECT_DOUBLE_EQ(ring_of(*node, 2).per_gpu.si(), node->link_bandwidth.si() * node->link_share);
