@@ -23,6 +23,7 @@ struct Description {
   Result<void> (*run)(const Settings&, Sampler&);
 };
 
+// Hotter ones later: a chip at its power limit is slower for a while.
 const Description kProbes[] = {
     {"gpu.memory_copy", "how fast a GPU's memory is read and written", 1, 2, TRUNKLINE_CUDA_ONLY(memory_copy)},
     {"gpu.h2d", "how fast data moves from pinned host memory to each GPU, and to all at once", 1, 0.25,
@@ -36,13 +37,13 @@ const Description kProbes[] = {
     {"gpu.p2p.bidirectional", "how fast pairs of GPUs exchange data, both directions added up", 2, 0.5,
      TRUNKLINE_CUDA_ONLY(peer_bidirectional)},
     {"gpu.p2p.latency", "how long one dependent read of another GPU's memory takes", 2, 0.1, TRUNKLINE_CUDA_ONLY(peer_latency)},
-    {"gpu.gemm", "how fast matrices of the shapes of training are multiplied, cool chip", 1, 5, TRUNKLINE_CUDA_ONLY(gemm)},
-    {"gpu.gemm.sustained", "what is left of the matrix rate after 20 s without a pause: clocks, power, what holds them down", 1, 0.6,
-     TRUNKLINE_CUDA_ONLY(gemm_sustained)},
     {"gpu.memory_bound", "how much of the memory bandwidth norms, activations and the optimizer reach", 1, 2,
      TRUNKLINE_CUDA_ONLY(memory_bound)},
     {"gpu.launch", "what starting a kernel costs", 1, 0.1, TRUNKLINE_CUDA_ONLY(launch)},
+    {"gpu.gemm", "how fast matrices of the shapes of training are multiplied, cool chip", 1, 5, TRUNKLINE_CUDA_ONLY(gemm)},
     {"gpu.overlap", "how much matrix products and copies slow each other down", 1, 2.5, TRUNKLINE_CUDA_ONLY(overlap)},
+    {"gpu.gemm.sustained", "what is left of the matrix rate after 20 s without a pause: clocks, power, what holds them down", 1, 0.6,
+     TRUNKLINE_CUDA_ONLY(gemm_sustained)},
 };
 
 class CudaProbe : public measure::Probe {

@@ -210,6 +210,8 @@ void report(const Gpu& gpu, const std::vector<Window>& windows, Metric rate, Sam
       sampler.warn(fmt::format("{}: clocks were held down by {} in {:.0f} % of the readings: look at cooling and power supply", gpu.label(),
                                reason, 100 * share));
   }
+  if (const auto heat = windows.empty() ? std::nullopt : windows.back().state.temperature_c)
+    measure::set(rate.conditions, "temperature_c", *heat);  // at the end
   auto& out = sampler.metrics();
   out.push_back(series_of(std::move(rate), windows, [](const Window& w) -> std::optional<double> { return w.rate; }));
   const auto append = [&](const char* name, const char* unit, Better better, std::optional<double> (*value)(const Window&)) {
@@ -218,7 +220,6 @@ void report(const Gpu& gpu, const std::vector<Window>& windows, Metric rate, Sam
   };
   append("sm_clock", "Hz", Better::higher, [](const Window& w) { return w.state.sm_clock_hz; });
   append("power", "W", Better::lower, [](const Window& w) { return w.state.power_w; });
-  append("temperature", "degC", Better::lower, [](const Window& w) { return w.state.temperature_c; });
 }
 
 }  // namespace

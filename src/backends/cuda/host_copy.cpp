@@ -21,8 +21,9 @@ using measure::Point;
 namespace condition = measure::condition;
 
 constexpr Bytes kSize = mib(256);  // larger than the caches of GPUs and of most CPUs
-constexpr int kBothWays = 2;       // copies timed while the other direction is busy …
-constexpr int kOtherWay = 5;       // … with so many, so that it is to the end
+constexpr int kOneWay = 2;         // copies in a row
+constexpr int kBothWays = 4;       // copies timed while the other direction is busy …
+constexpr int kOtherWay = 9;       // … with so many, so that it is to the end
 constexpr std::uint64_t kSeed = 0x5EED0002;
 
 enum class Direction { to_gpu, from_gpu };
@@ -160,8 +161,8 @@ Result<void> one_way(const Settings& settings, Sampler& sampler, Direction direc
     warn_of_slow_link(path->gpu(), link, sampler);
     const Metric m = metric_of("bandwidth@" + path->gpu().label(), path.get(), 1, link);
     points.push_back({{m}, [&start, &path, direction]() -> Result<std::vector<double>> {
-                        TRUNKLINE_ASSIGN(time, start.alone(*path->lane(direction, 1)));
-                        return std::vector{rate(time, 1)};
+                        TRUNKLINE_ASSIGN(time, start.alone(*path->lane(direction, kOneWay)));
+                        return std::vector{rate(time, kOneWay)};
                       }});
     all.push_back(metric_of(m.name + "_of_all", path.get(), paths.size(), link));
   }

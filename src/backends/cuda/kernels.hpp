@@ -23,8 +23,10 @@ cudaError_t fill_random(void* out, Bytes size, std::uint64_t seed, cudaStream_t 
 // Adds the number of words that differ from what fill_random writes to *count.
 cudaError_t count_differences(const void* data, Bytes size, std::uint64_t seed, unsigned long long* count, cudaStream_t stream);
 
-// `blocks` thread blocks move 16 bytes a thread and step; 0 = as many as fill the GPU. `size` is a multiple of 16 bytes.
-cudaError_t copy(void* to, const void* from, Bytes size, int blocks, cudaStream_t stream);
+// Every thread moves 64 bytes. `size` is a multiple of 16 bytes.
+cudaError_t copy(void* to, const void* from, Bytes size, cudaStream_t stream);
+// The same `passes` times over by `blocks` thread blocks that stay, as a kernel for communication does.
+cudaError_t copy_slowly(void* to, const void* from, Bytes size, int blocks, int passes, cudaStream_t stream);
 
 // Follows next[next[…]] for so many steps with one thread, every step a read that waits for the one before. The last index → *out.
 cudaError_t chase(const std::uint32_t* next, int steps, std::uint32_t* out, cudaStream_t stream);

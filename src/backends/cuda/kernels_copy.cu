@@ -45,10 +45,10 @@ __global__ void __launch_bounds__(kThreads)
   if (mine) atomicAdd(differences, mine);
 }
 
-__global__ void __launch_bounds__(kThreads) copy_kernel(uint4* to, const uint4* from, std::size_t count) {
+// Four reads in flight before the first write.
+__device__ __forceinline__ void copy_all(uint4* to, const uint4* from, std::size_t count) {
   const std::size_t step = std::size_t(gridDim.x) * blockDim.x;
   std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  // Four reads in flight before the first write.
   for (; i + 3 * step < count; i += 4 * step) {
     const uint4 a = from[i], b = from[i + step], c = from[i + 2 * step], d = from[i + 3 * step];
     to[i] = a;
@@ -57,6 +57,10 @@ __global__ void __launch_bounds__(kThreads) copy_kernel(uint4* to, const uint4* 
     to[i + 3 * step] = d;
   }
   for (; i < count; i += step) to[i] = from[i];
+}
+
+__global__ void __launch_bounds__(kThreads) copy_kernel(uint4* to, const uint4* from, std::size_t count, int passes) {
+  for (int pass = 0; pass < passes; ++pass) copy_all(to, from, count);
 }
 
 __global__ void chase_kernel(const volatile std::uint32_t* next, int steps, std::uint32_t* out) {
@@ -97,10 +101,15 @@ cudaError_t count_differences(const void* data, Bytes size, std::uint64_t seed, 
   return launched();
 }
 
-cudaError_t copy(void* to, const void* from, Bytes size, int blocks, cudaStream_t stream) {
+cudaError_t copy(void* to, const void* from, Bytes size, cudaStream_t stream) {
   const auto count = std::size_t(size.count()) / sizeof(uint4);
-  const int grid = blocks > 0 ? blocks : blocks_for(count);
-  copy_kernel<<<grid, kThreads, 0, stream>>>(static_cast<uint4*>(to), static_cast<const uint4*>(from), count);
+  const int blocks = int((count + 4 * kThreads - 1) / (4 * kThreads));
+  return copy_slowly(to, from, size, blocks, 1, stream);
+}
+
+cudaError_t copy_slowly(void* to, const void* from, Bytes size, int blocks, int passes, cudaStream_t stream) {
+  const auto count = std::size_t(size.count()) / sizeof(uint4);
+  copy_kernel<<<blocks, kThreads, 0, stream>>>(static_cast<uint4*>(to), static_cast<const uint4*>(from), count, passes);
   return launched();
 }
 

@@ -35,26 +35,38 @@ __device__ __forceinline__ uint4 pack(const Pack& values) {
 }
 
 constexpr int kNormThreads = kNormColumns / kPack;
+constexpr int kNormBlocks = 3;  // on a multiprocessor: as many as its registers hold
 
-// A block a row; every thread keeps its 8 values between the two passes.
-__global__ void __launch_bounds__(kNormThreads) rms_norm_kernel(uint4* out, const uint4* in, const uint4* weight) {
-  const std::size_t at = std::size_t(blockIdx.x) * kNormThreads + threadIdx.x;
-  Pack x = unpack(in[at]);
-  const Pack w = unpack(weight[threadIdx.x]);
-  float sum = 0;
-#pragma unroll
-  for (float v : x.value) sum += v * v;
-  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_xor_sync(0xFFFFFFFF, sum, offset);
-  __shared__ float partial[kNormThreads / 32];
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = sum;
+// The sum over all threads of the block. `partial` alternates between calls, so that one barrier each is enough.
+__device__ __forceinline__ float sum_of_block(float mine, float* partial) {
+  for (int offset = 16; offset > 0; offset /= 2) mine += __shfl_xor_sync(0xFFFFFFFF, mine, offset);
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = mine;
   __syncthreads();
   float all = 0;
 #pragma unroll
-  for (float part : partial) all += part;
-  const float scale = rsqrtf(all / kNormColumns + kNormEpsilon);
+  for (int warp = 0; warp < kNormThreads / 32; ++warp) all += partial[warp];
+  return all;
+}
+
+// A block a row, every thread 8 of its values; the next row is read before this one is summed up.
+__global__ void __launch_bounds__(kNormThreads, kNormBlocks) rms_norm_kernel(uint4* out, const uint4* in, const uint4* weight, int rows) {
+  __shared__ float partial[2][kNormThreads / 32];
+  const Pack w = unpack(weight[threadIdx.x]);
+  const auto place = [](int row) { return std::size_t(row) * kNormThreads + threadIdx.x; };
+  uint4 next = in[place(blockIdx.x)];
+  int turn = 0;
+  for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+    Pack x = unpack(next);
+    if (row + int(gridDim.x) < rows) next = in[place(row + gridDim.x)];
+    float squares = 0;
 #pragma unroll
-  for (int i = 0; i < kPack; ++i) x.value[i] *= scale * w.value[i];
-  out[at] = pack(x);
+    for (const float v : x.value) squares += v * v;
+    const float scale = rsqrtf(sum_of_block(squares, partial[turn]) / kNormColumns + kNormEpsilon);
+    turn ^= 1;
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) x.value[i] *= scale * w.value[i];
+    out[place(row)] = pack(x);
+  }
 }
 
 __device__ __forceinline__ float gelu_of(float x) { return 0.5f * x * (1.0f + tanhf(0.7978845608f * (x + 0.044715f * x * x * x))); }
@@ -113,8 +125,9 @@ int one_step_blocks(std::size_t work) { return int((work + kThreads - 1) / kThre
 }  // namespace
 
 cudaError_t rms_norm(void* out, const void* in, const void* weight, int rows, cudaStream_t stream) {
-  rms_norm_kernel<<<rows, kNormThreads, 0, stream>>>(static_cast<uint4*>(out), static_cast<const uint4*>(in),
-                                                     static_cast<const uint4*>(weight));
+  const int blocks = std::min(rows, multiprocessors() * kNormBlocks);
+  rms_norm_kernel<<<blocks, kNormThreads, 0, stream>>>(static_cast<uint4*>(out), static_cast<const uint4*>(in),
+                                                       static_cast<const uint4*>(weight), rows);
   return launched();
 }
 

@@ -13,7 +13,7 @@ using measure::Metric;
 using measure::Point;
 
 constexpr int kKernels = 500;  // fewer than the driver queues before it makes the host wait
-constexpr int kRoundTrips = 100;
+constexpr int kRoundTrips = 500;
 
 Result<void> queue(int count, cudaStream_t stream) {
   for (int i = 0; i < count; ++i) TRUNKLINE_TRY(ok(kernels::nothing(stream), "starting a kernel"));

@@ -10,13 +10,18 @@ namespace trunkline::backends::cuda::kernels {
 
 inline constexpr int kThreads = 512;
 
-// Blocks of kThreads that fill the GPU in use, and no more than there is work for; each goes over its part of the work in steps.
-inline int blocks_for(std::size_t work) {
+// Multiprocessors of the GPU in use.
+inline int multiprocessors() {
   int device = 0, sms = 1;
   cudaGetDevice(&device);
   cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+  return sms;
+}
+
+// Blocks of kThreads that fill the GPU in use, and no more than there is work for; each goes over its part of the work in steps.
+inline int blocks_for(std::size_t work) {
   const std::size_t wanted = (work + kThreads - 1) / kThreads;
-  return int(std::clamp<std::size_t>(wanted, 1, std::size_t(sms) * (2048 / kThreads)));
+  return int(std::clamp<std::size_t>(wanted, 1, std::size_t(multiprocessors()) * (2048 / kThreads)));
 }
 
 inline cudaError_t launched() { return cudaGetLastError(); }

@@ -56,7 +56,7 @@ struct Series {
       const std::int64_t at = (i % places) * size.count();
       void *to = pools.to.data() + at, *from = pools.from.data() + at;
       const cudaError_t status = engine == Engine::kernel
-                                     ? kernels::copy(to, from, size, 0, stream)
+                                     ? kernels::copy(to, from, size, stream)
                                      : cudaMemcpyAsync(to, from, std::size_t(size.count()), cudaMemcpyDeviceToDevice, stream);
       TRUNKLINE_TRY(ok(status, "copying"));
     }

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "backends/cuda/error.hpp"
 #include "backends/cuda/probes.hpp"
@@ -13,9 +15,12 @@ namespace {
 using measure::Metric;
 using measure::Point;
 
-constexpr Seconds kTime = milliseconds(15);  // of either stream alone
-constexpr int kLonger = 3;                   // the stream that disturbs has so many times the work, so that it is there to the end
-constexpr int kCommunicationBlocks = 24;     // thread blocks of a communication kernel: NCCL takes 16 to 32
+constexpr Seconds kTime = milliseconds(15);      // of either stream alone
+constexpr int kLonger = 2;                       // the stream that disturbs has so many times the work, so that it is there to the end …
+constexpr int kLongest = 4;                      // … or so many where it is slowed down itself
+constexpr std::chrono::milliseconds kPause{30};  // before each run, so that the power limit does not take part
+constexpr int kCommunicationBlocks = 24;         // thread blocks of a communication kernel: NCCL takes 16 to 32
+constexpr int kPasses = 16;                      // one kernel of some milliseconds, as a large all-reduce is
 constexpr MatrixProduct kProduct{8192, 8192, 8192, false, true, MatrixKind::bf16};
 constexpr Bytes kSize = mib(256);
 
@@ -33,57 +38,78 @@ Lane::Work repeated(std::function<Result<void>(cudaStream_t)> unit, int times) {
   };
 }
 
-// The two streams of one point. Every repetition measures each of them alone and beside the other, so that a slow drift of clocks
-// falls out of the ratio.
+// The two streams of one point. Every repetition measures each of them alone, beside the other, beside the other, alone: a steady
+// drift of clocks falls out of the ratio.
 class Duel {
  public:
   static Result<std::unique_ptr<Duel>> make(const Gpu& gpu, const Product& product, Traffic traffic, Start& start) {
     auto out = std::make_unique<Duel>();
     out->start_ = &start;
-    out->product_ = [&product](cudaStream_t stream) { return product.queue(1, stream); };
-    out->traffic_ = std::move(traffic.copy);
-    TRUNKLINE_ASSIGN(compute, Lane::make(gpu, {}));
-    TRUNKLINE_ASSIGN(moving, Lane::make(gpu, {}));
-    out->compute_ = std::move(compute);
-    out->moving_ = std::move(moving);
-    TRUNKLINE_ASSIGN(products, out->count_for(out->compute_, out->product_));
-    TRUNKLINE_ASSIGN(copies, out->count_for(out->moving_, out->traffic_));
-    out->products_ = products;
-    out->copies_ = copies;
+    out->product_.unit = [&product](cudaStream_t stream) { return product.queue(1, stream); };
+    out->traffic_.unit = std::move(traffic.copy);
+    for (Side* side : {&out->product_, &out->traffic_}) {
+      TRUNKLINE_ASSIGN(lane, Lane::make(gpu, {}));
+      side->lane = std::move(lane);
+      TRUNKLINE_TRY(out->find_count(*side));
+    }
     return out;
   }
 
   // Slowdown of the products, slowdown of the copies.
   Result<std::vector<double>> repeat() {
-    TRUNKLINE_ASSIGN(products_alone, timed(1, 0));
-    TRUNKLINE_ASSIGN(products_beside, timed(1, kLonger));
-    TRUNKLINE_ASSIGN(copies_alone, timed(0, 1));
-    TRUNKLINE_ASSIGN(copies_beside, timed(kLonger, 1));
-    return std::vector{products_beside[0] / products_alone[0], copies_beside.back() / copies_alone.back()};
+    TRUNKLINE_ASSIGN(products, slowdown(product_, traffic_));
+    TRUNKLINE_ASSIGN(copies, slowdown(traffic_, product_));
+    return std::vector{products, copies};
   }
 
  private:
-  // Times of the lanes that have work: products first.
-  Result<std::vector<Seconds>> timed(int products, int copies) {
-    std::vector<Lane*> lanes;
-    compute_.set_work(repeated(product_, products * products_));
-    moving_.set_work(repeated(traffic_, copies * copies_));
-    if (products > 0) lanes.push_back(&compute_);
-    if (copies > 0) lanes.push_back(&moving_);
-    return start_->together(lanes);
+  struct Side {
+    std::function<Result<void>(cudaStream_t)> unit;
+    Lane lane;
+    int count = 1;  // of units in one run
+
+    Lane* with(int times) {
+      lane.set_work(repeated(unit, times * count));
+      return &lane;
+    }
+  };
+
+  Result<double> slowdown(Side& measured, Side& other) {
+    Seconds alone, beside;
+    for (const bool disturbed : {false, true, true, false}) {
+      TRUNKLINE_ASSIGN(time, disturbed ? beside_other(measured, other) : undisturbed(measured));
+      (disturbed ? beside : alone) += time;
+    }
+    return beside / alone;
   }
 
-  Result<int> count_for(Lane& lane, const std::function<Result<void>(cudaStream_t)>& unit) {
-    lane.set_work(repeated(unit, 1));
-    TRUNKLINE_ASSIGN(cold, start_->alone(lane));
-    TRUNKLINE_ASSIGN(time, start_->alone(lane));
-    return int(std::clamp(kTime / std::min(cold, time), 1.0, 100.0));
+  Result<Seconds> undisturbed(Side& side) {
+    std::this_thread::sleep_for(kPause);
+    return start_->alone(*side.with(1));
+  }
+
+  // Again with more of the other's work where that ended first.
+  Result<Seconds> beside_other(Side& measured, Side& other) {
+    Seconds time;
+    for (int longer = kLonger; longer <= kLongest; longer *= 2) {
+      std::this_thread::sleep_for(kPause);
+      Lane* lanes[] = {measured.with(1), other.with(longer)};
+      TRUNKLINE_ASSIGN(times, start_->together(lanes));
+      time = times[0];
+      if (times[1] >= times[0]) break;
+    }
+    return time;
+  }
+
+  Result<void> find_count(Side& side) {
+    TRUNKLINE_TRY(start_->alone(*side.with(1)));
+    TRUNKLINE_ASSIGN(time, start_->alone(*side.with(1)));
+    side.count = int(std::clamp(kTime / time, 1.0, 100.0));
+    return {};
   }
 
   Start* start_ = nullptr;
-  std::function<Result<void>(cudaStream_t)> product_, traffic_;
-  Lane compute_, moving_;
-  int products_ = 1, copies_ = 1;
+  Side product_, traffic_;
 };
 
 std::function<Result<void>(cudaStream_t)> memcpy_of(void* to, const void* from, cudaMemcpyKind kind) {
@@ -113,13 +139,13 @@ Result<void> overlap(const Settings& settings, Sampler& sampler) {
   TRUNKLINE_ASSIGN(to, DeviceBuffer::make(kSize));
   TRUNKLINE_TRY(ok(kernels::fill_random(from.data(), kSize, 1, nullptr), "filling memory"));
   TRUNKLINE_TRY(ok(cudaMemcpy(host.data(), from.data(), std::size_t(kSize.count()), cudaMemcpyDeviceToHost), "filling memory"));
-  const auto by_kernel = [&](int blocks) {
-    return [&, blocks](cudaStream_t stream) { return ok(kernels::copy(to.data(), from.data(), kSize, blocks, stream), "copying"); };
+  const auto by_kernel = [&](cudaStream_t stream) {
+    return ok(kernels::copy_slowly(to.data(), from.data(), kSize, kCommunicationBlocks, kPasses, stream), "copying");
   };
   const Traffic all[] = {
       {"h2d", "copy engine", memcpy_of(to.data(), host.data(), cudaMemcpyHostToDevice)},
       {"d2h", "copy engine", memcpy_of(host.data(), from.data(), cudaMemcpyDeviceToHost)},
-      {"communication", fmt::format("copy kernel of {} blocks", kCommunicationBlocks), by_kernel(kCommunicationBlocks)},
+      {"communication", fmt::format("copy kernel of {} blocks", kCommunicationBlocks), by_kernel},
   };
   std::vector<std::unique_ptr<Duel>> duels;
   std::vector<Point> points;

@@ -64,7 +64,7 @@ class Peers {
   Result<void> queue(Way way, Engine engine, std::size_t i, std::size_t j, cudaStream_t stream) const {
     const End &source = ends[way == Way::read ? j : i], &target = ends[way == Way::read ? i : j];
     const auto size = std::size_t(kSize.count());
-    const cudaError_t status = engine == Engine::kernel ? kernels::copy(target.to.data(), source.from.data(), kSize, 0, stream)
+    const cudaError_t status = engine == Engine::kernel ? kernels::copy(target.to.data(), source.from.data(), kSize, stream)
                                                         : cudaMemcpyPeerAsync(target.to.data(), target.gpu.index, source.from.data(),
                                                                               source.gpu.index, size, stream);
     return ok(status, fmt::format("copying between GPU {} and GPU {}", source.gpu.index, target.gpu.index));
