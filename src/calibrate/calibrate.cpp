@@ -36,6 +36,8 @@ std::vector<Point> points_of(const std::vector<Measurement>& results) {
   return out;
 }
 
+constexpr double kMet = 0.05;  // as near as a measured figure comes to what something else lets through
+
 class Fit {
  public:
   Fit(const Applied& start, const ValueKind& kind, Store store, const Point& point)
@@ -45,12 +47,20 @@ class Fit {
   Result<double> value_for(double target) const {
     const double now = kind_.get(start_) > 0 ? kind_.get(start_) : 1;
     TRUNKLINE_ASSIGN(here, log_expected(now));
+    TRUNKLINE_ASSIGN(stated, dependence(std::log(now)));
+    const bool met = std::abs(std::log(target) - here) < std::log1p(kMet);
+    if (stated < kDecides && met) return too_little(stated);
     TRUNKLINE_ASSIGN(solution, solve(std::log(target), std::log(now), here));
-    TRUNKLINE_TRY(decides(solution));
+    TRUNKLINE_ASSIGN(depends, dependence(solution));
+    if (depends < kDecides) return too_little(depends);
     return std::exp(solution);
   }
 
  private:
+  static tl::unexpected<Error> too_little(double depends) {
+    return no_promise(fmt::format("only {:.0f} % of its time depends on it", 100 * depends));
+  }
+
   Result<double> log_expected(double value) const {
     Applied changed = start_;
     kind_.put(changed, value);
@@ -62,15 +72,15 @@ class Fit {
   // Secants on the logarithms, as rates are nearly proportional to shares; the bracket [low, high] is halved where a secant leaves it.
   Result<double> solve(double target, double start, double at_start) const {
     constexpr double kFarthest = 4.6;  // a factor of 100 either way: no share, and no typing error, is farther off
-    constexpr double kMet = 1e-10;
+    constexpr double kSame = 1e-10;
     const double rises = point_.metric->better == measure::Better::higher ? 1 : -1;
     double low = start - kFarthest, high = start + kFarthest, x = start, y = at_start;
     for (int i = 0; i < 100; ++i) {
-      if (std::abs(y - target) < kMet) return x;
+      if (std::abs(y - target) < kSame) return x;
       (rises * (y - target) < 0 ? low : high) = x;
       double next = x + rises * (target - y);
       if (!(next > low && next < high)) next = (low + high) / 2;
-      if (next == x || high - low < kMet) break;
+      if (next == x || high - low < kSame) break;
       x = next;
       TRUNKLINE_ASSIGN(found, log_expected(std::exp(x)));
       y = found;
@@ -79,13 +89,14 @@ class Fit {
     return no_promise("no value of it makes the model meet what was measured: something else is the limit");
   }
 
-  Result<void> decides(double solution) const {
-    const double step = std::log(1.02);
-    TRUNKLINE_ASSIGN(above, log_expected(std::exp(solution + step)));
-    TRUNKLINE_ASSIGN(below, log_expected(std::exp(solution - step)));
-    const double share = std::abs(above - below) / (2 * step);
-    if (share >= kDecides) return {};
-    return no_promise(fmt::format("only {:.0f} % of its time depends on it", 100 * share));
+  // The share of the metric's time that depends on the value, at a value given by its logarithm. Below it and above it may differ (a
+  // card whose slot is the next limit): the larger counts.
+  Result<double> dependence(double at) const {
+    constexpr double kStep = 0.02;
+    TRUNKLINE_ASSIGN(below, log_expected(std::exp(at - kStep)));
+    TRUNKLINE_ASSIGN(here, log_expected(std::exp(at)));
+    TRUNKLINE_ASSIGN(above, log_expected(std::exp(at + kStep)));
+    return std::max(std::abs(here - below), std::abs(above - here)) / kStep;
   }
 
   const Applied& start_;

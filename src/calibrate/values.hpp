@@ -1,4 +1,4 @@
-// Every value that can be calibrated: its place in the file, its form, where a platform keeps it. Internal to this folder.
+// Every value that can be calibrated: its place in the file, its form, where a platform keeps it.
 #pragma once
 
 #include <functional>

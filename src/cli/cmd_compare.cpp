@@ -82,9 +82,9 @@ Result<void> rank(const CompareOptions& o, const Settings& settings, report::Com
   std::vector<compare::Offer> offers;
   for (std::size_t i = 0; i < o.platforms.size(); ++i) {
     TRUNKLINE_ASSIGN(offer, offer_of(o, i, comparing, settings));
-    for (const auto& other : offers) {
-      if (other.name == offer.name) offer.name += fmt::format(" ({})", o.platforms[i]);
-    }
+    const bool twice =
+        std::any_of(offers.begin(), offers.end(), [&](const auto& other) { return other.applied.platform.name == offer.name; });
+    if (twice) offer.name += fmt::format(" ({})", i + 1);  // two results of one platform
     offers.push_back(std::move(offer));
   }
   TRUNKLINE_ASSIGN(ranking, compare::ranking_of(job, offers));

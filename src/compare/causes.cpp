@@ -49,6 +49,21 @@ double shapley(const std::vector<double>& times, std::size_t trunk, std::size_t 
   return out;
 }
 
+// Whether two platforms differ in a trunk by measured values alone, and each of these lies within the range of the other's.
+bool only_scatter(const Trunk& trunk, const Offer& a, const Offer& b) {
+  const auto overlap = [](const calibrate::Measured& m, const calibrate::Measured* other) {
+    return other && m.low && m.high && other->low && other->high && *m.low <= *other->high && *other->low <= *m.high;
+  };
+  const auto all_overlap = [&](const Offer& one, const Offer& two) {
+    return std::all_of(one.calibration.values.begin(), one.calibration.values.end(), [&](const calibrate::Measured& m) {
+      const bool own =
+          std::any_of(trunk.measured.begin(), trunk.measured.end(), [&](const char* prefix) { return m.key.starts_with(prefix); });
+      return !own || overlap(m, two.calibration.find(m.key));
+    });
+  };
+  return trunk.equal(a.stated, b.stated) && all_overlap(a, b) && all_overlap(b, a);
+}
+
 // What is left of the gap: rounding goes to the largest cause, so that the parts add up to the gap as printed; anything more is a field of
 // a platform that belongs to no trunk, and is named.
 void close(Gap& gap) {
@@ -56,7 +71,7 @@ void close(Gap& gap) {
   double rest = gap.other_s - gap.reference_s;
   for (const Cause& c : gap.causes) rest -= c.seconds;
   if (std::abs(rest) > kRounding * gap.reference_s)
-    gap.causes.push_back({"other", rest, {}, "differences that belong to none of the trunks"});
+    gap.causes.push_back({"other", rest, {}, "differences that belong to none of the trunks", false});
   else if (!gap.causes.empty())
     gap.causes.front().seconds += rest;
 }
@@ -95,7 +110,11 @@ Result<Gap> causes_of(const workload::Job& job, const Offer& reference, const Of
   TRUNKLINE_ASSIGN(other_s, predicted(job, other.applied, quantity));
   gap.other_s = other_s;
   for (std::size_t i = 0; i < trunks.size(); ++i)
-    gap.causes.push_back({trunks[i].name, shapley(times, i, trunks.size()), {}, trunks[i].fact(reference) + " → " + trunks[i].fact(other)});
+    gap.causes.push_back({trunks[i].name,
+                          shapley(times, i, trunks.size()),
+                          {},
+                          trunks[i].fact(reference) + " → " + trunks[i].fact(other),
+                          only_scatter(trunks[i], reference, other)});
   std::stable_sort(gap.causes.begin(), gap.causes.end(),
                    [](const Cause& a, const Cause& b) { return std::abs(a.seconds) > std::abs(b.seconds); });
   close(gap);

@@ -21,6 +21,7 @@ struct Cause {
   double seconds = 0;           // that it adds to the reference's time; negative: it saves
   std::optional<double> share;  // of the gap; absent where there is none
   std::string fact;             // what the reference has, and what the other has
+  bool scatter = false;         // only measured values differ, and by less than measuring them scatters
 };
 
 struct Gap {

@@ -226,7 +226,8 @@ void add_unmatched(const std::vector<Measurement>& results, Comparison& out) {
         same = same && here && here->status == Status::ok;
         u.regression = u.regression || (first && first->status == Status::ok && here && here->status == Status::failed);
       }
-      if (!same) out.unmatched.push_back(std::move(u));
+      const bool alike = std::all_of(u.states.begin(), u.states.end(), [&](const auto& s) { return s == u.states.front(); });
+      if (!same && !alike) out.unmatched.push_back(std::move(u));
     }
   }
 }

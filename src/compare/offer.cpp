@@ -5,6 +5,7 @@ namespace trunkline::compare {
 Result<Offer> offer_of(const topology::Platform& platform, std::optional<measure::Measurement> result, calibrate::Store store) {
   Offer out;
   out.name = platform.name;
+  out.stated = {platform, kernels::Efficiencies::default_for(platform.node.gpu)};
   if (result) {
     auto found = calibrate::calibrate({*result}, platform, store);
     if (found)

@@ -11,6 +11,7 @@ namespace trunkline::compare {
 
 struct Offer {
   std::string name;
+  calibrate::Applied stated;           // as its file says
   calibrate::Applied applied;          // the platform with its measured values in place
   calibrate::Calibration calibration;  // these values with their evidence; without any where nothing was measured
   std::optional<measure::Measurement> result;

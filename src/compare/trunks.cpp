@@ -7,6 +7,7 @@
 
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
+#include "calibrate/values.hpp"
 #include "topology/node_reader.hpp"
 
 namespace trunkline::compare {
@@ -76,7 +77,7 @@ std::string measured_text(const Offer& offer, std::initializer_list<const char*>
   std::vector<std::string> out;
   for (const auto& m : offer.calibration.values) {
     for (const char* prefix : prefixes) {
-      if (m.key.starts_with(prefix)) out.push_back(m.key + " " + significant(m.value));
+      if (m.key.starts_with(prefix)) out.push_back(m.key + " " + calibrate::shown_text(*calibrate::kind_of(m.key), m.value));
     }
   }
   return out.empty() ? "" : " (measured: " + join(out, ", ") + ")";
@@ -109,6 +110,7 @@ std::string network_fact(const Offer& o) {
   const topology::Fabric& f = o.applied.platform.fabric;
   std::string out = fmt::format("{} x {} Gb/s {}, of which {:.0f} % are reached", n.count, significant(as_gbit_per_s(n.rate)),
                                 topology::name_of(n.kind), 100 * n.efficiency);
+  if (n.slot.si() > 0 && n.slot < n.rate * n.efficiency) out += fmt::format(", slots of {}", to_text(n.slot));
   if (f.present) {
     const int hops = 2 * f.tiers - 1;
     out += fmt::format(", {} switch{} between far nodes, {} routing", hops, hops > 1 ? "es" : "", topology::name_of(f.routing));
@@ -156,12 +158,19 @@ const Trunk kTrunks[] = {
        return a.platform.node.gpu.id == b.platform.node.gpu.id && same_efficiencies(a.efficiencies, b.efficiencies);
      },
      [](Applied& into, const Applied& from) { into.platform.node.gpu = from.platform.node.gpu, into.efficiencies = from.efficiencies; },
-     gpu_fact},
-    {"gpu_links", links_equal, take_links, links_fact},
-    {"host", [](const Applied& a, const Applied& b) { return host_of(a) == host_of(b); },
-     [](Applied& into, const Applied& from) { host_of(into) = host_of(from); }, host_fact},
-    {"network", [](const Applied& a, const Applied& b) { return cards_of(a) == cards_of(b) && fabric_of(a) == fabric_of(b); },
-     [](Applied& into, const Applied& from) { cards_of(into) = cards_of(from), fabric_of(into) = fabric_of(from); }, network_fact},
+     gpu_fact,
+     {"kernels."}},
+    {"gpu_links", links_equal, take_links, links_fact, {"links."}},
+    {"host",
+     [](const Applied& a, const Applied& b) { return host_of(a) == host_of(b); },
+     [](Applied& into, const Applied& from) { host_of(into) = host_of(from); },
+     host_fact,
+     {"pcie."}},
+    {"network",
+     [](const Applied& a, const Applied& b) { return cards_of(a) == cards_of(b) && fabric_of(a) == fabric_of(b); },
+     [](Applied& into, const Applied& from) { cards_of(into) = cards_of(from), fabric_of(into) = fabric_of(from); },
+     network_fact,
+     {"nics."}},
     {"storage",
      [](const Applied& a, const Applied& b) {
        return same(a.platform.volume, b.platform.volume) && same(a.platform.node.local_disk, b.platform.node.local_disk);
@@ -169,21 +178,29 @@ const Trunk kTrunks[] = {
      [](Applied& into, const Applied& from) {
        into.platform.volume = from.platform.volume, into.platform.node.local_disk = from.platform.node.local_disk;
      },
-     storage_fact},
-    {"ingest", [](const Applied& a, const Applied& b) { return same(a.platform.ingest, b.platform.ingest); },
-     [](Applied& into, const Applied& from) { into.platform.ingest = from.platform.ingest; }, ingest_fact},
-    {"size", size_equal, take_size, size_fact},
+     storage_fact,
+     {"storage."}},
+    {"ingest",
+     [](const Applied& a, const Applied& b) { return same(a.platform.ingest, b.platform.ingest); },
+     [](Applied& into, const Applied& from) { into.platform.ingest = from.platform.ingest; },
+     ingest_fact,
+     {"ingest."}},
+    {"size", size_equal, take_size, size_fact, {}},
     {"reliability",
      [](const Applied& a, const Applied& b) {
        return a.platform.reliability.node_mtbf == b.platform.reliability.node_mtbf &&
               a.platform.reliability.restart == b.platform.reliability.restart;
      },
-     [](Applied& into, const Applied& from) { into.platform.reliability = from.platform.reliability; }, reliability_fact},
+     [](Applied& into, const Applied& from) { into.platform.reliability = from.platform.reliability; },
+     reliability_fact,
+     {}},
 };
 
-const Trunk kNodes = {"gpu_links and size", [](const Applied& a, const Applied& b) { return links_equal(a, b) && size_equal(a, b); },
+const Trunk kNodes = {"gpu_links and size",
+                      [](const Applied& a, const Applied& b) { return links_equal(a, b) && size_equal(a, b); },
                       [](Applied& into, const Applied& from) { take_links(into, from), take_size(into, from); },
-                      [](const Offer& o) { return size_fact(o) + ", " + links_fact(o); }};
+                      [](const Offer& o) { return size_fact(o) + ", " + links_fact(o); },
+                      {"links."}};
 
 }  // namespace
 

@@ -13,6 +13,7 @@ struct Trunk {
   bool (*equal)(const calibrate::Applied& a, const calibrate::Applied& b);
   void (*take)(calibrate::Applied& into, const calibrate::Applied& from);
   std::string (*fact)(const Offer& offer);  // what it is there, in words
+  std::vector<const char*> measured;        // what the keys of its measured values begin with
 };
 
 // Every field of a platform that a prediction depends on belongs to one trunk.

@@ -142,7 +142,7 @@ Judgement judge(const Evidence& e, double p_value, std::size_t tests, measure::B
   }
   if (!e.low || !e.high) {
     const bool few = std::min(e.reference_n, e.n) < kLeastRepetitions;
-    out.reason = few ? fmt::format("{} and {} repetitions; an interval needs {}", e.reference_n, e.n, kLeastRepetitions)
+    out.reason = few ? fmt::format("{} and {} repetitions are too few for an interval", e.reference_n, e.n)
                      : fmt::format("neighbouring repetitions resemble each other ({} count as one)", e.block);
     const auto rows = least_for_ranks(rules.error / double(std::max<std::size_t>(1, tests)));
     out.repetitions = std::max<std::int64_t>(kLeastRepetitions, rows) * std::int64_t(e.block);

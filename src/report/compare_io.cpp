@@ -141,6 +141,7 @@ void add_gaps(const std::vector<compare::Gap>& gaps, Json& out) {
                                {"share", number(c.share)},
                                {"seconds", c.seconds},
                                {"fact", c.fact},
+                               {"scatter", c.scatter},
                                {"reference", gap.reference},
                                {"platform", gap.other}});
   }
