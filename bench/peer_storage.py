@@ -7,12 +7,11 @@ CHECKPOINT = 1 << 30
 REPETITIONS = 3  # of trunkline in each round, so that starting the program does not count
 
 
-def trunkline(bench, probe, metric, *options):
+def trunkline(bench, probe, *options):
     file = os.path.join(bench.folder, "ours.json")
     bench.run(bench.program, "measure", probe, "--path", bench.folder, "--repetitions", str(REPETITIONS), *options, "-o", file)
     with open(file, encoding="utf-8") as text:
-        probe_result = json.load(text)["probes"][0]
-    return next(m["samples"] for m in probe_result["metrics"] if m["name"] == metric)
+        return {f"{probe} {m['name']}": m["samples"] for m in json.load(text)["probes"][0]["metrics"]}
 
 
 def fio(bench, what, *options):
@@ -24,7 +23,7 @@ def fio(bench, what, *options):
         return job[direction]["bw_bytes"]
     if what == "rate":
         return job[direction]["iops"]
-    return job[direction]["clat_ns"]["percentile"]["50.000000"] * 1e-9
+    return job[direction]["lat_ns"]["percentile"]["50.000000"] * 1e-9  # with the handing in, as trunkline counts it
 
 
 def fio_file(bench, name):
@@ -68,24 +67,23 @@ def checkpoint_read(bench):
     return fio(bench, "bandwidth", "--rw=read", "--bs=4M", "--iodepth=32", "--direct=1", f"--size={CHECKPOINT}", "--filename=peer-checkpoint")
 
 
-def rows(bench):
-    size = ["--size", f"{SIZE}B"]
-    # `--overwrite` keeps the file in place: trunkline writes over it as well after its warm-up.
+def groups(bench):
+    size, model = ["--size", f"{SIZE}B"], ["--size", f"{CHECKPOINT}B"]
+    # --overwrite keeps the file in place: trunkline writes over it as well after its warm-up.
     write = lambda: fio(bench, "bandwidth", *sequential(bench, "write", "--direct=1", "--end_fsync=1", "--overwrite=1"))
     direct = lambda: fio(bench, "bandwidth", *sequential(bench, "read", "--direct=1"))
-    cold = lambda: cold_read(bench)
-    random = ["--rw=randread", "--bs=4k", "--iodepth=32", "--direct=1", f"--size={SIZE}", "--time_based", "--runtime=1", "--norandommap",
-              fio_file(bench, "peer")]
-    name = "fio"
-    yield Row("storage.write bandwidth", lambda: trunkline(bench, "storage.write", "bandwidth", *size), several(write), name, 1e-9, "GB/s")
-    yield Row("storage.read bandwidth@direct", lambda: trunkline(bench, "storage.read", "bandwidth@direct", *size), several(direct), name, 1e-9, "GB/s")
-    yield Row("storage.read bandwidth@cold", lambda: trunkline(bench, "storage.read", "bandwidth@cold", *size), several(cold), name, 1e-9, "GB/s")
-    yield Row("storage.random_read rate", lambda: trunkline(bench, "storage.random_read", "rate", *size),
-              several(lambda: fio(bench, "rate", *random)), name, 1e-3, "k/s")
-    yield Row("storage.random_read latency_p50", lambda: trunkline(bench, "storage.random_read", "latency_p50", *size),
-              several(lambda: fio(bench, "latency", *random)), name, 1e6, "us")
-    model = ["--size", f"{CHECKPOINT}B"]
-    yield Row("storage.checkpoint write_bandwidth", lambda: trunkline(bench, "storage.checkpoint", "write_bandwidth", *model),
-              several(lambda: checkpoint_write(bench)), name, 1e-9, "GB/s")
-    yield Row("storage.checkpoint read_bandwidth", lambda: trunkline(bench, "storage.checkpoint", "read_bandwidth", *model),
-              several(lambda: checkpoint_read(bench)), name, 1e-9, "GB/s")
+    random = lambda what: fio(bench, what, "--rw=randread", "--bs=4k", "--iodepth=32", "--direct=1", f"--size={SIZE}", "--time_based",
+                              "--runtime=1", "--norandommap", "--lat_percentiles=1", fio_file(bench, "peer"))
+
+    def bandwidth(name, peer):
+        return Quantity(name, "fio", several(peer), 1e-9, "GB/s")
+
+    yield Group(lambda: trunkline(bench, "storage.write", *size), [bandwidth("storage.write bandwidth", write)])
+    yield Group(lambda: trunkline(bench, "storage.read", *size),
+                [bandwidth("storage.read bandwidth@direct", direct), bandwidth("storage.read bandwidth@cold", lambda: cold_read(bench))])
+    yield Group(lambda: trunkline(bench, "storage.random_read", *size),
+                [Quantity("storage.random_read rate", "fio", several(lambda: random("rate")), 1e-3, "k/s"),
+                 Quantity("storage.random_read latency_p50", "fio", several(lambda: random("latency")), 1e6, "us")])
+    yield Group(lambda: trunkline(bench, "storage.checkpoint", *model),
+                [bandwidth("storage.checkpoint write_bandwidth", lambda: checkpoint_write(bench)),
+                 bandwidth("storage.checkpoint read_bandwidth", lambda: checkpoint_read(bench))])

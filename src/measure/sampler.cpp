@@ -52,6 +52,8 @@ Result<void> Sampler::repeat(Series& series, bool warmup) {
   series.durations_s.push_back((clock_.now() - before).si());
   for (std::size_t i = 0; i < values.size(); ++i) {
     Metric& m = metrics_[series.first + i];
+    if (!std::isfinite(values[i]))
+      return fail({ErrorKind::failed, m.name + ": one repetition gave no number: its time was too short to be read", {}, {}});
     (warmup ? m.warmup : m.samples).push_back(values[i]);
   }
   if (tick_) tick_(elapsed(), options_.budget);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 
 #include "base/rng.hpp"
@@ -129,6 +130,15 @@ TEST(Sampler, keeps_what_was_sampled_before_a_fault) {
   EXPECT_EQ(done.error().message, "rank 3 is gone");
   EXPECT_EQ(sampler.metrics()[0].samples.size(), 2u);
   EXPECT_EQ(sampler.metrics()[0].stopped, "failed");
+}
+
+TEST(Sampler, what_is_no_number_is_no_sample) {
+  VirtualClock clock;
+  Sampler sampler(clock, {});
+  const auto done = sampler.sample({point("a", clock, seconds(1), [] { return std::numeric_limits<double>::infinity(); })});
+  ASSERT_FALSE(done);
+  EXPECT_NE(done.error().message.find("no number"), std::string::npos);
+  EXPECT_TRUE(sampler.metrics()[0].samples.empty() && sampler.metrics()[0].warmup.empty());
 }
 
 TEST(Sampler, a_stop_is_noticed_before_the_next_repetition) {

@@ -211,7 +211,7 @@ class Answers(Folder):
         self.assertLessEqual({"schema_version", "host", "cpu", "kernel", "command_line", "topology_hash", "load", "clocks"}, set(answer["context"]))
         metric = answer["probes"][0]["metrics"][0]
         self.assertLessEqual({"name", "unit", "samples", "median", "limit", "share_of_limit", "conditions"}, set(metric))
-        self.assertIsNone(metric["limit"])  # not known here, so not claimed
+        self.assertEqual(metric["limit"] is None, metric["limit_source"] is None)
         self.assertEqual(1, len(metric["samples"]))
 
     def test_labels_say_which_way_the_bytes_went(self):

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 
 #include "backends/host/buffer.hpp"
+#include "backends/host/memory_probes.hpp"
 #include "backends/host/team.hpp"
 #include "measure/clock.hpp"
 
@@ -22,6 +24,44 @@ TEST(Sum, is_what_the_fill_adds_up_to_also_beyond_64_bits) {
       EXPECT_EQ(sum_of_fill(count, first), plain);
     }
   }
+}
+
+TEST(Placements, one_node_has_no_matrix) {
+  const auto all = placements_of({{0, {0, 1}, gib(8)}});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].metric, "bandwidth");
+  EXPECT_EQ(all[0].cpus, (std::vector<int>{0, 1}));
+  EXPECT_EQ(all[1].metric, "bandwidth@one_thread");
+  EXPECT_EQ(placements_of({{0, {3}, gib(8)}}).size(), 1u);  // one core: alone and all are the same
+}
+
+TEST(Placements, several_nodes_have_a_row_for_each_with_cores_and_a_column_for_each_with_memory) {
+  // Two sockets and a node that is memory only (CXL, HBM).
+  const auto all = placements_of({{0, {0, 1}, gib(8)}, {1, {2, 3}, gib(8)}, {2, {}, gib(64)}});
+  std::string names;
+  for (const auto& p : all) {
+    names += p.metric + " ";
+    EXPECT_EQ(p.cpus.size(), p.nodes.size());
+  }
+  EXPECT_EQ(names,
+            "bandwidth bandwidth@one_thread bandwidth@node0_memory0 bandwidth@node0_memory1 bandwidth@node0_memory2 "
+            "bandwidth@node1_memory0 bandwidth@node1_memory1 bandwidth@node1_memory2 ");
+  EXPECT_EQ(all[0].nodes, (std::vector<int>{0, 0, 1, 1}));
+  EXPECT_EQ(all[4].cpus, (std::vector<int>{0, 1}));
+  EXPECT_EQ(all[4].nodes, (std::vector<int>{2, 2}));
+}
+
+// hwloc plays a machine: two nodes of four cores with two hardware threads each.
+TEST(Places, one_cpu_a_core_on_every_node) {
+  if (hwloc_version().empty()) GTEST_SKIP() << "built without hwloc";
+  ::setenv("HWLOC_SYNTHETIC", "pack:2 numa:1 l3:1(size=33554432) core:4 pu:2", 1);
+  const auto found = places();
+  ::unsetenv("HWLOC_SYNTHETIC");
+  ASSERT_TRUE(found) << found.error().text();
+  ASSERT_EQ((*found)->nodes().size(), 2u);
+  EXPECT_EQ((*found)->nodes()[0].cpus, (std::vector<int>{0, 2, 4, 6}));
+  EXPECT_EQ((*found)->nodes()[1].cpus, (std::vector<int>{8, 10, 12, 14}));
+  EXPECT_EQ((*found)->last_level_cache(), mib(64));
 }
 
 class Here : public testing::Test {
@@ -58,7 +98,7 @@ TEST_F(Here, memory_is_where_it_was_asked_for) {
   EXPECT_TRUE(places_->lies_on(buffer->start(), buffer->size(), node));
 }
 
-TEST_F(Here, probes_answer_with_verified_data_and_no_invented_limit) {
+TEST_F(Here, probes_answer_with_verified_data_and_say_where_a_limit_is_from) {
   for (const auto& probe : backend().probes()) {
     measure::SteadyClock clock;
     measure::SamplerOptions options;
@@ -70,7 +110,7 @@ TEST_F(Here, probes_answer_with_verified_data_and_no_invented_limit) {
     ASSERT_FALSE(sampler.metrics().empty());
     for (const auto& m : sampler.metrics()) {
       EXPECT_GT(*m.median(), 0) << m.name;
-      EXPECT_FALSE(m.limit) << m.name;
+      EXPECT_EQ(m.limit.has_value(), !m.limit_source.empty()) << m.name;
       EXPECT_EQ(std::get<bool>(*measure::find(m.conditions, measure::condition::kVerified)), true) << m.name;
     }
   }

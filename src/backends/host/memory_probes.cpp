@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "backends/host/buffer.hpp"
+#include "backends/host/firmware.hpp"
 #include "backends/host/places.hpp"
 #include "backends/host/team.hpp"
 
@@ -37,36 +38,6 @@ Bytes available_memory() {
     std::getline(file, unit);
   }
   return bytes(0);
-}
-
-// One way to use memory: threads on these CPUs, each with a buffer on the node at the same place in `nodes`.
-struct Placement {
-  std::string metric;
-  std::vector<int> cpus, nodes;
-  std::string cpu_node, memory_node;  // as conditions; "all" where every CPU uses its own node
-};
-
-std::vector<Placement> placements_of(const std::vector<Node>& nodes) {
-  std::vector<Placement> out;
-  Placement local{"bandwidth", {}, {}, "all", "local"};
-  for (const Node& node : nodes) {
-    for (const int cpu : node.cpus) {
-      local.cpus.push_back(cpu);
-      local.nodes.push_back(node.index);
-    }
-  }
-  out.push_back(local);
-  if (local.cpus.size() > 1)
-    out.push_back({"bandwidth@one_thread", {local.cpus[0]}, {local.nodes[0]}, fmt::format("{}", local.nodes[0]), "local"});
-  if (nodes.size() < 2) return out;
-  for (const Node& from : nodes) {
-    for (const Node& to : nodes) {
-      if (from.cpus.empty() || to.memory.count() == 0) continue;
-      out.push_back({fmt::format("bandwidth@node{}_memory{}", from.index, to.index), from.cpus,
-                     std::vector<int>(from.cpus.size(), to.index), fmt::format("{}", from.index), fmt::format("{}", to.index)});
-    }
-  }
-  return out;
 }
 
 // Bytes that all threads together work on: far more than caches hold, and far less than the memory there is.
@@ -202,6 +173,11 @@ class MemoryProbe : public measure::Probe {
     measure::set(metric.conditions, condition::kEngine, std::string(work_ == Work::copy ? "memcpy" : "sum of 64-bit words"));
     measure::set(metric.conditions, "cpu_node", placement.cpu_node);
     measure::set(metric.conditions, "memory_node", placement.memory_node);
+    // A copy moves every byte twice; other placements than "every core at its own node" have limits of their own that nobody states.
+    if (const auto limit = placement.memory_node == "local" && placement.cpu_node == "all" ? memory_limit_here() : std::nullopt) {
+      metric.limit = limit->rate.si() / (work_ == Work::copy ? 2 : 1);
+      metric.limit_source = limit->source + (work_ == Work::copy ? ", halved: a copy reads and writes" : "");
+    }
     if (!bench->placed()) sampler.warn(fmt::format("{}: the kernel put some of the memory on another node than asked", metric.name));
     Point point{{metric}, [&]() -> Result<std::vector<double>> {
                   return std::vector<double>{(bench->bytes_per_repetition() / bench->repeat()).si()};
@@ -220,6 +196,29 @@ class MemoryProbe : public measure::Probe {
 };
 
 }  // namespace
+
+std::vector<Placement> placements_of(const std::vector<Node>& nodes) {
+  std::vector<Placement> out;
+  Placement local{"bandwidth", {}, {}, "all", "local"};
+  for (const Node& node : nodes) {
+    for (const int cpu : node.cpus) {
+      local.cpus.push_back(cpu);
+      local.nodes.push_back(node.index);
+    }
+  }
+  out.push_back(local);
+  if (local.cpus.size() > 1)
+    out.push_back({"bandwidth@one_thread", {local.cpus[0]}, {local.nodes[0]}, fmt::format("{}", local.nodes[0]), "local"});
+  if (nodes.size() < 2) return out;
+  for (const Node& from : nodes) {
+    for (const Node& to : nodes) {
+      if (from.cpus.empty() || to.memory.count() == 0) continue;
+      out.push_back({fmt::format("bandwidth@node{}_memory{}", from.index, to.index), from.cpus,
+                     std::vector<int>(from.cpus.size(), to.index), fmt::format("{}", from.index), fmt::format("{}", to.index)});
+    }
+  }
+  return out;
+}
 
 measure::Probes memory_probes() {
   measure::Probes out;

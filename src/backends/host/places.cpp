@@ -28,7 +28,9 @@ tl::unexpected<Error> refused(const std::string& what) {
 
 class HwlocPlaces : public Places {
  public:
-  explicit HwlocPlaces(hwloc_topology_t topology) : topology_(topology) {
+  explicit HwlocPlaces(hwloc_topology_t topology) : topology_(topology), allowed_(hwloc_bitmap_alloc_full()) {
+    // taskset and launchers narrow what this process may use; of a topology that is not this machine's nothing is known about that.
+    if (hwloc_topology_is_thissystem(topology_)) hwloc_get_cpubind(topology_, allowed_.get(), HWLOC_CPUBIND_PROCESS);
     const int count = hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_NUMANODE);
     for (int i = 0; i < count; ++i) nodes_.push_back(node_of(hwloc_get_obj_by_type(topology_, HWLOC_OBJ_NUMANODE, unsigned(i))));
     for (hwloc_obj_t cache = nullptr; (cache = hwloc_get_next_obj_by_type(topology_, HWLOC_OBJ_L3CACHE, cache));)
@@ -73,12 +75,15 @@ class HwlocPlaces : public Places {
     const int cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology_, object->cpuset, HWLOC_OBJ_CORE);
     for (int i = 0; i < cores; ++i) {
       const hwloc_obj_t core = hwloc_get_obj_inside_cpuset_by_type(topology_, object->cpuset, HWLOC_OBJ_CORE, unsigned(i));
-      node.cpus.push_back(hwloc_bitmap_first(core->cpuset));
+      const Bitmap usable(hwloc_bitmap_alloc());
+      hwloc_bitmap_and(usable.get(), core->cpuset, allowed_.get());
+      if (!hwloc_bitmap_iszero(usable.get())) node.cpus.push_back(hwloc_bitmap_first(usable.get()));
     }
     return node;
   }
 
   hwloc_topology_t topology_;
+  Bitmap allowed_;  // CPUs
   std::vector<Node> nodes_;
   Bytes cache_;
 };

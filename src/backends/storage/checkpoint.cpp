@@ -147,32 +147,26 @@ Result<void> restore_shard(const Model& model, std::size_t index, const std::str
   return {};
 }
 
-// `work` for every shard, several at a time, each thread with an engine of its own. The first error ends it.
-Result<void> for_each_shard(const Model& model, const CheckpointOptions& options,
-                            const std::function<Result<void>(std::size_t, Engine&)>& work) {
-  const int threads = std::clamp(options.threads, 1, int(model.shards.size()));
+// `work` for every shard, as many at a time as there are engines. The first error ends it.
+Result<void> for_each_shard(const Model& model, const Engines& engines, const std::function<Result<void>(std::size_t, Engine&)>& work) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::optional<Error> problem;
-  const auto live = [&] {
-    const auto note = [&](const Error& error) {
-      const std::lock_guard lock(mutex);
-      if (!problem) problem = error;
-    };
-    auto chosen = make_engine({std::max(1, options.depth / threads), options.block, options.threads_engine});
-    if (!chosen) return note(chosen.error());
+  const auto live = [&](Engine& engine) {
     while (true) {
       const std::size_t shard = next++;
       if (shard >= model.shards.size()) return;
-      if (const auto done = work(shard, *chosen->engine); !done) {
-        next = model.shards.size();
-        return note(done.error());
-      }
+      const auto done = work(shard, engine);
+      if (done) continue;
+      next = model.shards.size();
+      const std::lock_guard lock(mutex);
+      if (!problem) problem = done.error();
+      return;
     }
   };
   std::vector<std::thread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(live);
-  live();
+  for (std::size_t i = 1; i < engines.size(); ++i) others.emplace_back([&, i] { live(*engines[i]); });
+  live(*engines[0]);
   for (auto& thread : others) thread.join();
   if (problem) return fail(*problem);
   return {};
@@ -180,15 +174,25 @@ Result<void> for_each_shard(const Model& model, const CheckpointOptions& options
 
 }  // namespace
 
-Result<void> save(Model& model, CheckpointFolder& folder, const CheckpointOptions& options) {
-  TRUNKLINE_TRY(for_each_shard(model, options, [&](std::size_t shard, Engine& engine) {
+Result<Engines> engines_for(const Model& model, const CheckpointOptions& options) {
+  const int threads = std::clamp(options.threads, 1, int(model.shards.size()));
+  Engines out;
+  for (int i = 0; i < threads; ++i) {
+    TRUNKLINE_ASSIGN(chosen, make_engine({std::max(1, options.depth / threads), options.block, options.threads_engine}));
+    out.push_back(std::move(chosen.engine));
+  }
+  return out;
+}
+
+Result<void> save(Model& model, CheckpointFolder& folder, const Engines& engines, const CheckpointOptions& options) {
+  TRUNKLINE_TRY(for_each_shard(model, engines, [&](std::size_t shard, Engine& engine) {
     return save_shard(model, shard, folder.shard_path(shard), engine, options);
   }));
   TRUNKLINE_TRY(io::write_file(folder.index_path(), index_text(model)));
   return folder.commit();
 }
 
-Result<void> restore(const Model& model, const CheckpointFolder& folder, const CheckpointOptions& options) {
+Result<void> restore(const Model& model, const CheckpointFolder& folder, const Engines& engines, const CheckpointOptions& options) {
   TRUNKLINE_ASSIGN(index, io::read_file(folder.index_path()));
   if (index != index_text(model)) {
     return fail({ErrorKind::failed,
@@ -196,7 +200,7 @@ Result<void> restore(const Model& model, const CheckpointFolder& folder, const C
                  {folder.index_path(), 0},
                  "do not trust this disk or file system: see dmesg"});
   }
-  return for_each_shard(model, options, [&](std::size_t shard, Engine& engine) {
+  return for_each_shard(model, engines, [&](std::size_t shard, Engine& engine) {
     return restore_shard(model, shard, folder.shard_path(shard), engine, options);
   });
 }

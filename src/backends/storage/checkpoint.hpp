@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -66,11 +67,15 @@ struct CheckpointOptions {
   std::function<bool()> stopped = {};
 };
 
+// What moves the shards: an engine for each thread. Made once, so that its buffers are not part of the time.
+using Engines = std::vector<std::unique_ptr<Engine>>;
+Result<Engines> engines_for(const Model& model, const CheckpointOptions& options);
+
 // Writes all shards with their checksums and the index, everything synced and renamed. The checksums in `model` are set.
-Result<void> save(Model& model, CheckpointFolder& folder, const CheckpointOptions& options);
+Result<void> save(Model& model, CheckpointFolder& folder, const Engines& engines, const CheckpointOptions& options);
 
 // Reads the index and all shards back and compares every checksum. The page cache is passed by, or emptied before.
-Result<void> restore(const Model& model, const CheckpointFolder& folder, const CheckpointOptions& options);
+Result<void> restore(const Model& model, const CheckpointFolder& folder, const Engines& engines, const CheckpointOptions& options);
 
 // Throws the checkpoint's pages out of the page cache; before a restore that goes through it.
 void drop_cache(const Model& model, const CheckpointFolder& folder);

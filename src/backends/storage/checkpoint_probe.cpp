@@ -105,10 +105,11 @@ class CheckpointProbe : public measure::Probe {
   // A first small checkpoint says how large one fits the time; it warms up as well.
   static Result<Bandwidth> pilot(const Plan& plan, const CheckpointOptions& options) {
     measure::SteadyClock clock;
-    const Seconds start = clock.now();
     Model model = model_of(std::min(plan.size, kPilot));
+    TRUNKLINE_ASSIGN(engines, engines_for(model, options));
+    const Seconds start = clock.now();
     TRUNKLINE_ASSIGN(folder, CheckpointFolder::in(plan.target.folder));
-    TRUNKLINE_TRY(save(model, folder, options));
+    TRUNKLINE_TRY(save(model, folder, engines, options));
     return Bytes(model.bytes()) / (clock.now() - start);
   }
 
@@ -122,22 +123,23 @@ class CheckpointProbe : public measure::Probe {
   static Result<void> measure(const Plan& plan, const CheckpointOptions& options, Sampler& sampler) {
     Tally written(plan.target, Direction::write), read(plan.target, Direction::read);
     Model model = model_of(plan.size);
+    TRUNKLINE_ASSIGN(engines, engines_for(model, options));
     measure::Point point;
     point.warmups = 0;  // nobody saves a model twice to be faster
     point.deciding = 2;
-    point.metrics = metrics_of(plan, model, options);
+    point.metrics = metrics_of(plan, model, *engines[0], options);
     point.repeat = [&]() -> Result<std::vector<double>> {
       TRUNKLINE_ASSIGN(folder, CheckpointFolder::in(plan.target.folder));
       const Bytes size(model.bytes());
       written.begin();
       Seconds start = sampler.clock().now();
-      TRUNKLINE_TRY(save(model, folder, options));
+      TRUNKLINE_TRY(save(model, folder, engines, options));
       const Seconds saved = sampler.clock().now() - start;
       written.end(size.count());
       if (!options.direct) drop_cache(model, folder);
       read.begin();
       start = sampler.clock().now();
-      TRUNKLINE_TRY(restore(model, folder, options));
+      TRUNKLINE_TRY(restore(model, folder, engines, options));
       const Seconds restored = sampler.clock().now() - start;
       read.end(size.count());
       return std::vector<double>{(size / saved).si(), (size / restored).si(), saved.si(), restored.si()};
@@ -148,7 +150,7 @@ class CheckpointProbe : public measure::Probe {
     return done;
   }
 
-  static std::vector<Metric> metrics_of(const Plan& plan, const Model& model, const CheckpointOptions& options) {
+  static std::vector<Metric> metrics_of(const Plan& plan, const Model& model, const Engine& engine, const CheckpointOptions& options) {
     std::vector<Metric> out = {{"write_bandwidth", "B/s", Better::higher, {}},
                                {"read_bandwidth", "B/s", Better::higher, {}},
                                {"save_time", "s", Better::lower, {}},
@@ -162,6 +164,7 @@ class CheckpointProbe : public measure::Probe {
       measure::set(c, condition::kDepth, std::int64_t(options.depth));
       measure::set(c, condition::kThreads, std::int64_t(std::min<std::size_t>(std::size_t(options.threads), model.shards.size())));
       measure::set(c, condition::kSize, model.bytes());
+      measure::set(c, condition::kEngine, engine.name());
       measure::set(c, "tensors", std::int64_t(model.tensors.size()));
       measure::set(c, "checksums", std::string("xxh3, all verified"));
       measure::set(c, "file_system", plan.target.file_system);

@@ -32,6 +32,11 @@ class Folder : public testing::Test {
   void TearDown() override {
     if (!folder_.empty()) fs::remove_all(folder_);
   }
+  Engines engines(const Model& model) const {
+    auto made = engines_for(model, options_);
+    EXPECT_TRUE(made);
+    return std::move(*made);
+  }
   int entries() const { return int(std::distance(fs::directory_iterator(folder_), fs::directory_iterator())); }
 
   std::string folder_;
@@ -66,12 +71,12 @@ TEST_F(Folder, a_model_comes_back_as_it_was_saved_and_leaves_nothing) {
     {
       auto folder = CheckpointFolder::in(folder_);
       ASSERT_TRUE(folder) << folder.error().text();
-      const auto saved = save(model, *folder, options_);
+      const auto saved = save(model, *folder, engines(model), options_);
       ASSERT_TRUE(saved) << saved.error().text();
       EXPECT_FALSE(folder->path().ends_with(".partial"));
       for (const Tensor& t : model.tensors) EXPECT_NE(t.checksum, 0u) << t.name;
       drop_cache(model, *folder);
-      const auto restored = restore(model, *folder, options_);
+      const auto restored = restore(model, *folder, engines(model), options_);
       EXPECT_TRUE(restored) << restored.error().text();
       EXPECT_EQ(entries(), 1);
     }
@@ -83,7 +88,7 @@ TEST_F(Folder, one_changed_byte_is_found_and_named) {
   Model model = model_of(mib(40));
   auto folder = CheckpointFolder::in(folder_);
   ASSERT_TRUE(folder);
-  ASSERT_TRUE(save(model, *folder, options_));
+  ASSERT_TRUE(save(model, *folder, engines(model), options_));
   const Tensor& victim = model.tensors[4];
   const int file = ::open(folder->shard_path(0).c_str(), O_RDWR);
   char byte = 0;
@@ -91,7 +96,7 @@ TEST_F(Folder, one_changed_byte_is_found_and_named) {
   byte = char(byte ^ 1);
   ASSERT_EQ(::pwrite(file, &byte, 1, victim.begin + 12345), 1);
   ::close(file);
-  const auto restored = restore(model, *folder, options_);
+  const auto restored = restore(model, *folder, engines(model), options_);
   ASSERT_FALSE(restored);
   EXPECT_NE(restored.error().message.find("checksum of " + victim.name), std::string::npos) << restored.error().message;
 }
@@ -99,9 +104,9 @@ TEST_F(Folder, one_changed_byte_is_found_and_named) {
 TEST_F(Folder, a_lost_shard_is_an_error) {
   Model model = model_of(mib(20));
   auto folder = CheckpointFolder::in(folder_);
-  ASSERT_TRUE(save(model, *folder, options_));
+  ASSERT_TRUE(save(model, *folder, engines(model), options_));
   fs::remove(folder->shard_path(0));
-  EXPECT_FALSE(restore(model, *folder, options_));
+  EXPECT_FALSE(restore(model, *folder, engines(model), options_));
 }
 
 TEST_F(Folder, a_stop_in_the_middle_leaves_no_file) {
@@ -110,7 +115,7 @@ TEST_F(Folder, a_stop_in_the_middle_leaves_no_file) {
     auto folder = CheckpointFolder::in(folder_);
     int asked = 0;
     options_.stopped = [&] { return ++asked > 5; };
-    const auto saved = save(model, *folder, options_);
+    const auto saved = save(model, *folder, engines(model), options_);
     ASSERT_FALSE(saved);
     EXPECT_EQ(saved.error().kind, ErrorKind::interrupted);
     EXPECT_TRUE(folder->path().ends_with(".partial"));  // never under its final name
