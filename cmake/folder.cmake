@@ -1,6 +1,7 @@
 # trunkline_folder(NAME USES other folders… LINK libraries…): src/NAME becomes the static library trunkline_NAME;
 # its *_test.cpp files become the program test_NAME, run as the test unit.NAME.
-add_library(trunkline_all INTERFACE)  # every folder, for tests that cross them
+add_library(trunkline_all INTERFACE)     # every folder, for tests that cross them
+add_library(trunkline_readers INTERFACE)  # without backends, report and cli: what fuzz targets need, so that they build sooner
 add_library(trunkline_flags INTERFACE)
 target_include_directories(trunkline_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_compile_options(trunkline_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
@@ -40,6 +41,9 @@ function(trunkline_folder folder)
     target_link_libraries(trunkline_${name} ${scope} trunkline_${other})
   endforeach()
   target_link_libraries(trunkline_all INTERFACE trunkline_${name})
+  if(NOT name MATCHES "^(backends|report|cli)")
+    target_link_libraries(trunkline_readers INTERFACE trunkline_${name})
+  endif()
   if(tests)
     add_executable(test_${name} ${tests})
     target_link_libraries(test_${name} PRIVATE trunkline_${name} GTest::gtest GTest::gtest_main)
