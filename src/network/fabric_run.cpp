@@ -18,15 +18,18 @@ struct Part {
   Bytes size;
 };
 
+int sender_of(const Fabric& fabric, const Demand& demand, const RunOptions& options) {
+  return fabric.sender({demand.source, demand.destination, 0}, options.routing);
+}
+
 // Terms of a demand's flows besides path and size.
 struct Terms {
   double weight = 1;
   Seconds wait, latency;  // before the flow begins to share; after its last byte is sent
 };
 
-Terms terms_of(const Clos& clos, const Demand& demand, const RunOptions& options) {
-  const Router router(clos, options.routing);
-  const Seconds latency = clos.latency(router.sender({demand.source, demand.destination, 0}), demand.destination);
+Terms terms_of(const Fabric& fabric, const Demand& demand, const RunOptions& options) {
+  const Seconds latency = fabric.latency(sender_of(fabric, demand, options), demand.destination);
   if (options.sharing == Sharing::inverse_latency && latency.si() > 0) return {microseconds(1) / latency, latency, seconds(0)};
   return {1, seconds(0), latency};
 }
@@ -37,17 +40,16 @@ struct Routed {
   std::vector<bool> served;  // by demand
 };
 
-Routed route_all(const Clos& clos, std::span<const Demand> demands, const RunOptions& options) {
+Routed route_all(const Fabric& fabric, std::span<const Demand> demands, const RunOptions& options) {
   Routed out;
   out.served.assign(demands.size(), true);
-  const Router router(clos, options.routing);
   const int pairs = std::max(1, options.queue_pairs);
   std::vector<Hop> hops;
   for (std::size_t d = 0; d < demands.size(); ++d) {
     const auto& demand = demands[d];
     const std::int64_t each = demand.size.count() / pairs, rest = demand.size.count() % pairs;
     for (int q = 0; q < pairs; ++q) {
-      if (!router.route({demand.source, demand.destination, q}, hops)) out.served[d] = false;
+      if (!fabric.route({demand.source, demand.destination, q}, options.routing, hops)) out.served[d] = false;
       const std::size_t begin = out.hops.size();
       out.hops.insert(out.hops.end(), hops.begin(), hops.end());
       out.parts.push_back({d, begin, out.hops.size(), Bytes(each + (q < rest ? 1 : 0))});
@@ -73,13 +75,13 @@ double mean_of(const std::vector<double>& values) {
   return sum / double(values.size());
 }
 
-void use_of_links(const Clos& clos, const MaxMin& sharing, int hottest, RunResult& result) {
-  std::vector<double> loads(clos.links());
-  for (LinkId link = 0; link < clos.links(); ++link) loads[link] = sharing.load(link);
-  clos.spread_groups(loads);
+void use_of_links(const Fabric& fabric, const MaxMin& sharing, int hottest, RunResult& result) {
+  std::vector<double> loads(fabric.capacities().size());
+  for (LinkId link = 0; link < fabric.capacities().size(); ++link) loads[link] = sharing.load(link);
+  fabric.spread_groups(loads);
   std::vector<LinkUse> used;
-  for (LinkId link = 0; link < clos.wires(); ++link) {
-    if (loads[link] > 0) used.push_back({link, "", loads[link] / clos.capacities()[link]});
+  for (LinkId link = 0; link < fabric.wires(); ++link) {
+    if (loads[link] > 0) used.push_back({link, "", loads[link] / fabric.capacities()[link]});
   }
   for (const auto& use : used) result.mean_utilisation += use.utilisation / double(used.size());
   const auto hotter = [](const LinkUse& a, const LinkUse& b) {
@@ -89,18 +91,19 @@ void use_of_links(const Clos& clos, const MaxMin& sharing, int hottest, RunResul
   std::partial_sort(used.begin(), used.begin() + std::ptrdiff_t(shown), used.end(), hotter);
   used.resize(shown);
   if (!used.empty()) result.max_utilisation = used.front().utilisation;
-  for (auto& use : used) use.name = clos.name(use.link);
+  for (auto& use : used) use.name = fabric.name(use.link);
   if (hottest > 0) result.hottest = std::move(used);
 }
 
-void rates_at_once(const Clos& clos, const Routed& routed, std::span<const Demand> demands, const RunOptions& options, RunResult& result) {
-  MaxMin sharing(clos.capacities());
+void rates_at_once(const Fabric& fabric, const Routed& routed, std::span<const Demand> demands, const RunOptions& options,
+                   RunResult& result) {
+  MaxMin sharing(fabric.capacities());
   sharing.reserve(routed.parts.size(), routed.hops.size());
   std::vector<BundleId> bundles;
   std::vector<double> weights;
   const auto start = Clock::now();
   for (const Part& part : routed.parts) {
-    weights.push_back(terms_of(clos, demands[part.demand], options).weight);
+    weights.push_back(terms_of(fabric, demands[part.demand], options).weight);
     bundles.push_back(sharing.join(hops_of(routed, part), weights.back(), options.flow_cap.si()));
   }
   sharing.solve();
@@ -123,15 +126,16 @@ void rates_at_once(const Clos& clos, const Routed& routed, std::span<const Deman
     std::sort(rates.begin(), rates.end());
     result.rate = {byte_per_s(mean_of(rates)), byte_per_s(rates.front()), byte_per_s(order_statistic(rates, 0.01))};
   }
-  use_of_links(clos, sharing, options.hottest, result);
+  use_of_links(fabric, sharing, options.hottest, result);
 }
 
-void completions(const Clos& clos, const Routed& routed, std::span<const Demand> demands, const RunOptions& options, RunResult& result) {
+void completions(const Fabric& fabric, const Routed& routed, std::span<const Demand> demands, const RunOptions& options,
+                 RunResult& result) {
   const auto began = Clock::now();
-  FlowSim sim(clos.capacities(), FlowSim::Options{options.tolerance});
+  FlowSim sim(fabric.capacities(), FlowSim::Options{options.tolerance});
   for (const Part& part : routed.parts) {
     const auto& demand = demands[part.demand];
-    const Terms terms = terms_of(clos, demand, options);
+    const Terms terms = terms_of(fabric, demand, options);
     FlowOptions flow;
     flow.weight = terms.weight;
     flow.cap = options.flow_cap;
@@ -155,6 +159,7 @@ void completions(const Clos& clos, const Routed& routed, std::span<const Demand>
   for (std::size_t d = 0; d < demands.size(); ++d) {
     if (!ends[d]) {
       ++result.unserved;
+      result.cut_off.push_back(d);
       continue;
     }
     times.push_back(to_seconds(last[d] - picoseconds(demands[d].start)).si());
@@ -167,30 +172,32 @@ void completions(const Clos& clos, const Routed& routed, std::span<const Demand>
 }
 
 // Each host link by itself, first come, first served: the last to end bounds what any network can do.
-Seconds ideal_finish(const Clos& clos, std::span<const Demand> demands, const RunOptions& options) {
+Seconds ideal_finish(const Fabric& fabric, std::span<const Demand> demands, const RunOptions& options) {
   std::vector<std::size_t> order(demands.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return demands[a].start < demands[b].start; });
-  std::vector<Seconds> busy(2 * std::size_t(clos.hosts()));
+  std::vector<Seconds> busy(2 * std::size_t(fabric.hosts()));
   Seconds last;
-  const Router router(clos, options.routing);
   for (const std::size_t i : order) {
     const auto& demand = demands[i];
-    const int sender = router.sender({demand.source, demand.destination, 0});
+    const int sender = sender_of(fabric, demand, options);
     if (sender == demand.destination) continue;
-    for (const LinkId link : {clos.host_link(sender, Direction::up), clos.host_link(demand.destination, Direction::down)}) {
-      if (!(clos.capacities()[link] > 0)) continue;
-      busy[link] = std::max(busy[link], demand.start) + demand.size / byte_per_s(clos.capacities()[link]);
-      last = std::max(last, busy[link]);
-    }
+    const auto pass = [&](int host, Direction direction) {
+      const Bandwidth rate = fabric.host_rate(host, direction);
+      if (!(rate.si() > 0)) return;
+      Seconds& until = busy[2 * std::size_t(host) + (direction == Direction::down ? 1 : 0)];
+      until = std::max(until, demand.start) + demand.size / rate;
+      last = std::max(last, until);
+    };
+    pass(sender, Direction::up);
+    pass(demand.destination, Direction::down);
   }
   return last;
 }
 
-void count_hops(const Clos& clos, std::span<const Demand> demands, const RunOptions& options, RunResult& result) {
-  const Router router(clos, options.routing);
+void count_hops(const Fabric& fabric, std::span<const Demand> demands, const RunOptions& options, RunResult& result) {
   for (const auto& demand : demands) {
-    const int hops = clos.switches(router.sender({demand.source, demand.destination, 0}), demand.destination);
+    const int hops = fabric.switches(sender_of(fabric, demand, options), demand.destination);
     result.mean_hops += double(hops) / double(demands.size());
     result.max_hops = std::max(result.max_hops, hops);
   }
@@ -198,15 +205,19 @@ void count_hops(const Clos& clos, std::span<const Demand> demands, const RunOpti
 
 }  // namespace
 
-RunResult run_traffic(const Clos& clos, std::span<const Demand> demands, const RunOptions& options) {
+RunResult run_traffic(const Fabric& fabric, std::span<const Demand> demands, const RunOptions& options) {
   RunResult result;
   result.flows = demands.size();
-  const Routed routed = route_all(clos, demands, options);
-  rates_at_once(clos, routed, demands, options, result);
-  completions(clos, routed, demands, options, result);
-  result.ideal = ideal_finish(clos, demands, options);
-  count_hops(clos, demands, options, result);
+  const Routed routed = route_all(fabric, demands, options);
+  rates_at_once(fabric, routed, demands, options, result);
+  completions(fabric, routed, demands, options, result);
+  result.ideal = ideal_finish(fabric, demands, options);
+  count_hops(fabric, demands, options, result);
   return result;
+}
+
+RunResult run_traffic(const Clos& clos, std::span<const Demand> demands, const RunOptions& options) {
+  return run_traffic(ClosFabric(std::shared_ptr<const Clos>(&clos, [](const Clos*) {})), demands, options);
 }
 
 }  // namespace trunkline::network

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "network/fabric.hpp"
 #include "network/flow_sim.hpp"
 #include "network/routing.hpp"
 #include "network/traffic.hpp"
@@ -33,8 +34,9 @@ struct LinkUse {
 };
 
 struct RunResult {
-  std::size_t flows = 0;     // demands
-  std::size_t unserved = 0;  // of them without a path in service, or over a link of no capacity: in no figure below
+  std::size_t flows = 0;             // demands
+  std::size_t unserved = 0;          // of them without a path in service, or over a link of no capacity: in no figure below
+  std::vector<std::size_t> cut_off;  // those demands
   struct {
     Bandwidth mean, min, p1;
   } rate;  // of a demand, all running at once
@@ -53,6 +55,7 @@ struct RunResult {
 // Rates: max-min fair (maxmin.hpp) over the paths that the router gives. Completion: FlowSim over the same paths.
 // p1, p50, p99 are order statistics (the smallest value that at least that share of the demands does not exceed).
 // Cost: routing, one solve from nothing, one simulation.
+RunResult run_traffic(const Fabric& fabric, std::span<const Demand> demands, const RunOptions& options = {});
 RunResult run_traffic(const Clos& clos, std::span<const Demand> demands, const RunOptions& options = {});
 
 }  // namespace trunkline::network
