@@ -19,6 +19,7 @@ struct ClosSpec {
   int hosts = 0;                               // ports in use
   int hosts_per_leaf = 32;                     // ports of a leaf towards hosts
   int rails = 1;                               // > 1: leaf r of a group takes NIC r of each of its hosts_per_leaf nodes
+  bool rail_only = false;                      // rails are networks of their own: no way from one to another (one or two tiers)
   int spines = 32;                             // two tiers: in all; three tiers: in each pod
   int leaf_links = 1;                          // parallel links between a leaf and a spine above it
   int leaves_per_pod = 0;                      // three tiers only

@@ -1,6 +1,7 @@
 // Which of the ways through a fabric a flow takes.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "network/clos.hpp"
@@ -20,7 +21,26 @@ struct RoutingOptions {
   double efficiency = 1;    // spray, adaptive: share of the fabric's capacity that splitting reaches
   bool same_hash = false;   // every tier hashes alike (polarisation): the second choice then follows from the first
   bool rail_local = false;  // PXN: data moves inside the node to the NIC of the destination's rail first
+
+  // Whether a switch knows of links out of service that are not its own. While it does not (routing has not converged, adaptive routing
+  // without notification), ecmp sends queue pairs into dead ends, which are then not served; spray and adaptive lose that part
+  // of the packets and send them again over all ways.
+  bool remote_failures_known = true;
+
+  // adaptive: bytes per second that other traffic puts on each link (those of the Clos, groups included). Shares are then in
+  // proportion to what it leaves: a switch sends where its queues are short. Null: nothing else is there.
+  std::shared_ptr<const std::vector<double>> busy;
 };
+
+// How often a flow's path may be drawn anew (RoutingOptions::flowlets): a switch takes a new path after a pause of at least `threshold`, long
+// enough for the packets on the old path to have arrived. `bursts` of data with `idle` between them: each its own flowlet if idle ≥
+// threshold, else one. RDMA that sends back to back has no pauses: one. Source: CONGA (SIGCOMM'14), thresholds of 100 to 500 µs.
+struct Bursts {
+  int bursts = 1;
+  Seconds idle;
+  Seconds threshold = microseconds(500);
+};
+int flowlets_of(const Bursts& bursts);
 
 // Paths of flows under one policy:
 // - ecmp: each switch hashes the queue pair over its next hops in service that reach the destination. One path for good.
@@ -29,7 +49,8 @@ struct RoutingOptions {
 // - spray: every path carries the same share: a slow link slows the whole flow.
 // - adaptive: shares in proportion to the capacity of the paths.
 // - ideal: adaptive without loss of efficiency.
-// Ignored: adaptive routing's reaction to the load of the moment, reordering, paths that are not shortest.
+// Ignored: adaptive routing's reaction to the load of its own flows (spread evenly, they leave nothing to react to), reordering, paths that
+// are not shortest.
 class Router {
  public:
   Router(const Clos& clos, const RoutingOptions& options) : clos_(clos), options_(options) {}
