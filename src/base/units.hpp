@@ -48,30 +48,36 @@ using Bandwidth = Quantity<struct BandwidthTag>;  // bytes per second, one direc
 using Flops = Quantity<struct FlopsTag>;          // a number of floating-point operations
 using FlopRate = Quantity<struct FlopRateTag>;    // operations per second
 
-// An exact, signed number of bytes. Made from whole numbers only: a fraction goes through scaled() or gbytes(), which round.
+// An exact, signed number of bytes. Made from whole numbers only: a fraction goes through scaled() or gbytes(), which round. Sums,
+// differences and products that 64 bits do not hold stop at the largest (or smallest) number instead of wrapping round.
 class Bytes {
  public:
   constexpr Bytes() = default;
   template <std::integral Count>
-  constexpr explicit Bytes(Count count) : count_(std::int64_t(count)) {}
+  constexpr explicit Bytes(Count count) : count_(count > 0 && std::uint64_t(count) > std::uint64_t(kMost) ? kMost : std::int64_t(count)) {}
   constexpr std::int64_t count() const { return count_; }
 
-  friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count_ + b.count_); }
-  friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count_ - b.count_); }
-  friend constexpr Bytes operator*(Bytes a, std::integral auto k) { return Bytes(a.count_ * std::int64_t(k)); }
-  friend constexpr Bytes operator*(std::integral auto k, Bytes a) { return Bytes(a.count_ * std::int64_t(k)); }
+  friend constexpr Bytes operator+(Bytes a, Bytes b) {
+    std::int64_t sum = 0;
+    return Bytes(__builtin_add_overflow(a.count_, b.count_, &sum) ? end_of(a.count_ > 0) : sum);
+  }
+  friend constexpr Bytes operator-(Bytes a, Bytes b) {
+    std::int64_t difference = 0;
+    return Bytes(__builtin_sub_overflow(a.count_, b.count_, &difference) ? end_of(b.count_ < 0) : difference);
+  }
+  friend constexpr Bytes operator*(Bytes a, std::integral auto k) {
+    std::int64_t product = 0;
+    return Bytes(__builtin_mul_overflow(a.count_, k, &product) ? end_of((a.count_ > 0) == (k > 0)) : product);
+  }
+  friend constexpr Bytes operator*(std::integral auto k, Bytes a) { return a * k; }
   friend constexpr double operator/(Bytes a, Bytes b) { return double(a.count_) / double(b.count_); }
-  constexpr Bytes& operator+=(Bytes b) {
-    count_ += b.count_;
-    return *this;
-  }
-  constexpr Bytes& operator-=(Bytes b) {
-    count_ -= b.count_;
-    return *this;
-  }
+  constexpr Bytes& operator+=(Bytes b) { return *this = *this + b; }
+  constexpr Bytes& operator-=(Bytes b) { return *this = *this - b; }
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
 
  private:
+  static constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t end_of(bool high) { return high ? kMost : std::numeric_limits<std::int64_t>::min(); }
   std::int64_t count_ = 0;
 };
 

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 
 namespace trunkline::timeline {
 namespace {
 
-constexpr Picoseconds kUnknown = std::numeric_limits<Picoseconds>::min();
+constexpr Picoseconds kUnknown = -1;  // no task starts or ends before 0
 
 bool splits_backward(const PipelineInput& in) {
   const bool zero_bubble = in.schedule == workload::Schedule::zero_bubble_1p || in.schedule == workload::Schedule::zero_bubble_2p;
@@ -78,7 +77,7 @@ class Simulation {
     }
     for (std::size_t s = 0; s < state_.size(); ++s) {
       assert(state_[s].backwards == total());
-      if (split_) result_.stage_end[s] -= state_[s].begun;
+      if (split_ && chunks_ == 1) result_.stage_end[s] -= state_[s].begun;
       result_.end = std::max(result_.end, result_.stage_end[s]);
     }
     return std::move(result_);

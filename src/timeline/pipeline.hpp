@@ -4,11 +4,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "workload/job.hpp"
 
 namespace trunkline::timeline {
 
-using Picoseconds = std::int64_t;
+using trunkline::Picoseconds;
 
 // What one stage spends on one micro-batch, for each of its chunks (one chunk unless interleaved).
 struct StageCost {
@@ -39,7 +40,7 @@ struct PipelineResult {
 
 // Plays the schedule: Megatron's order for 1F1B and interleaving, the handcrafted zero-bubble orders with p or 2p − 1 micro-batches in
 // flight (arXiv 2401.10241, ZB-H1 and ZB-H2). A zero-bubble stage ends relative to its own first task: the next step begins there while
-// the last stages still work. More than one chunk: interleaved, each weight gradient right behind its backward.
+// the last stages still work. More than one chunk: interleaved, each weight gradient right behind its backward, ends as interleaved ones.
 // Every task runs exactly once, whatever the number of micro-batches; faster tasks or copies never end later.
 // Ignores: stages that send at different rates. Cost: O(stages × micro-batches × chunks), some 4 ns each.
 PipelineResult run_pipeline(const PipelineInput& input, bool keep_slots = false);

@@ -41,7 +41,7 @@ PipelineInput random_stages(Rng& rng, int most_stages, int most_chunks) {
     for (int c = 0; c < chunks; ++c) {
       cost.forward.push_back(Picoseconds(100 + rng.below(1000)));
       cost.backward.push_back(Picoseconds(100 + rng.below(2000)));
-      cost.weight_gradient.push_back(Picoseconds(double(cost.backward.back()) * 0.5 * rng.uniform()));
+      cost.weight_gradient.push_back(Picoseconds(std::int64_t(double(cost.backward.back()) * 0.5 * rng.uniform())));
     }
     in.stages.push_back(cost);
   }
@@ -128,8 +128,8 @@ TEST(Pipeline, BlockingTransfersOccupyTheStages) {
 // The slowest stage works without a pause once the pipeline is full, so beyond it every micro-batch costs its F + B.
 TEST(Pipeline, TheSlowestStageSetsThePace) {
   PipelineInput in = equal_stages(4, 16);
-  in.stages[2].forward[0] *= 3;
-  in.stages[2].backward[0] *= 3;
+  in.stages[2].forward[0] = 3 * kForward;
+  in.stages[2].backward[0] = 3 * kBackward;
   PipelineInput longer = in;
   longer.micro_batches = 48;
   EXPECT_EQ(run_pipeline(longer).end - run_pipeline(in).end, 32 * 3 * (kForward + kBackward));
@@ -156,7 +156,7 @@ TEST(Pipeline, ZeroBubbleLiesBetweenTheWorkAndOneForwardOneBackward) {
   for (int i = 0; i < 500; ++i) {
     const int p = 2 + int(rng.below(8)), m = 1 + int(rng.below(24));
     PipelineInput in = equal_stages(p, m, 1, Picoseconds(100 + rng.below(1000)), Picoseconds(200 + rng.below(2000)));
-    for (StageCost& s : in.stages) s.weight_gradient[0] = s.backward[0] / Picoseconds(2 + i % 3);
+    for (StageCost& s : in.stages) s.weight_gradient[0] = s.backward[0] / (2 + i % 3);
     const Picoseconds work = m * (in.stages[0].forward[0] + in.stages[0].backward[0]);
     const Picoseconds plain = run_pipeline(in).end;
     in.schedule = Schedule::zero_bubble_1p;
@@ -257,13 +257,38 @@ TEST(Pipeline, FasterTasksNeverEndLater) {
     for (StageCost& s : fast.stages) {
       for (auto* lengths : {&s.forward, &s.backward}) {
         for (Picoseconds& t : *lengths) {
-          if (rng.below(2) == 0) t -= Picoseconds(rng.below(std::uint64_t(t / 2)));
+          if (rng.below(2) == 0) t -= Picoseconds(rng.below(std::uint64_t(t.count() / 2)));
         }
       }
       for (std::size_t c = 0; c < s.backward.size(); ++c) s.weight_gradient[c] = std::min(s.weight_gradient[c], s.backward[c] / 2);
     }
-    if (rng.below(2) == 0) fast.transfer /= 2;
+    if (rng.below(2) == 0) fast.transfer = fast.transfer / 2;
     EXPECT_LE(run_pipeline(fast).end, run_pipeline(slow).end);
+  }
+}
+
+// Lengths up to the longest that can be counted: the end stays at the longest, and longer tasks never end earlier.
+TEST(Pipeline, TimesTooLongToCountNeverWrapRound) {
+  Rng rng(17);
+  const auto long_one = [&] { return Picoseconds(std::int64_t(1) << rng.below(63)); };
+  for (int i = 0; i < 3000; ++i) {
+    PipelineInput in = random_stages(rng, 8, 3);
+    in.schedule = kSchedules[rng.below(4)];
+    for (StageCost& s : in.stages) {
+      for (std::size_t c = 0; c < s.forward.size(); ++c) {
+        s.forward[c] = long_one(), s.backward[c] = long_one();
+        s.weight_gradient[c] = s.backward[c] / 2;
+      }
+    }
+    in.transfer = long_one();
+    in.blocking = rng.below(2) == 0;
+    PipelineInput longer = in;
+    StageCost& one = longer.stages[rng.below(longer.stages.size())];
+    one.forward[0] += long_one();
+    const PipelineResult before = run_pipeline(in, true), after = run_pipeline(longer);
+    EXPECT_GT(before.end, 0);
+    EXPECT_LE(before.end, after.end);
+    for (const PipelineSlot& slot : before.slots) EXPECT_TRUE(slot.start >= 0 && slot.end >= slot.start);
   }
 }
 

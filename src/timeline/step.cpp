@@ -16,7 +16,7 @@ using workload::Sharding;
 
 namespace {
 
-Picoseconds ps(double s) { return Picoseconds(std::llround(s * 1e12)); }
+Picoseconds ps(double s) { return Picoseconds::from_seconds(s); }
 
 struct LayerPrices {
   PassTime forward, backward, recompute;  // backward with what it recomputes
@@ -336,6 +336,7 @@ class StepTimer {
       parts.total -= parts.bubble;
       parts.bubble = 0;
     }
+    if (reduced + after == Picoseconds::forever()) parts = {reduced + after, reduced + after, 0, 0, 0};  // nothing of it can be told apart
     StepDetail& d = result.detail;
     d.matrix_s = all.matrix * m;
     d.memory_s = all.memory * m;
@@ -344,7 +345,7 @@ class StepTimer {
     d.tensor_s = all.tensor * m;
     d.shard_s = all.shard * m;
     d.data_s = t.reduce + t.gather;
-    d.pipeline_s = double(blocked) * 1e-12;
+    d.pipeline_s = blocked.seconds();
     d.hidden_comm_s = all.hidden * m + t.hidden;
     d.launch_s = gap_[b] * m;
     d.busiest_stage = busiest;

@@ -10,7 +10,8 @@
 
 namespace trunkline::timeline {
 
-// The parts of the busiest pipeline stage's step; they add up to `total` exactly.
+// The parts of the busiest pipeline stage's step; they add up to `total` exactly. A step longer than the clock counts (106 days) has
+// the total Picoseconds::forever(), all of it `compute`: it is no answer.
 struct StepParts {
   Picoseconds total = 0;
   Picoseconds compute = 0;       // kernels, recomputation and optimizer included

@@ -54,6 +54,19 @@ Picoseconds sum(const StepParts& p) { return p.compute + p.exposed_comm + p.bubb
 
 }  // namespace
 
+// A step of some 10^13 s is longer than the clock counts: it stays the longest time, and no part turns negative.
+TEST(Step, LongerThanTheClockCountsIsForever) {
+  for (const int stages : {1, 4}) {
+    Setting s;
+    s.pipeline(stages);
+    s.platform.node.gpu.memory_bandwidth = byte_per_s(1);
+    const StepParts p = s.run().parts;
+    EXPECT_EQ(p.total, Picoseconds::forever());
+    EXPECT_EQ(sum(p), p.total);
+    for (const Picoseconds part : {p.compute, p.exposed_comm, p.bubble, p.other}) EXPECT_GE(part, 0);
+  }
+}
+
 // m micro-batches of forward and backward, then the optimizer: on one GPU there is nothing else.
 TEST(Step, OneGpuRunsItsMicroBatchesAndTheOptimizer) {
   Setting s;
