@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "predict/groups.hpp"
 #include "predict/prediction.hpp"
 #include "timeline/power.hpp"
 
@@ -37,29 +38,43 @@ PlatformModel::PlatformModel(const topology::Platform& platform, const kernels::
       limited_(timeline::at_power_limit(platform.node.gpu, kernels_)),
       rates_(collectives::rates_of(platform.node)) {}
 
-timeline::Domains domains_of(const workload::Parallelism& p, const PlatformModel& model) {
-  const topology::Platform& platform = model.platform();
-  const int per_node = platform.node.gpus;
-  const auto domain = [&](int stride, int size) {
-    return collectives::domain_of(platform, layout_of(stride, size, per_node), model.rates());
-  };
-  timeline::Domains d;
-  // Rank order, fastest first: tensor, context, data (expert groups inside data), pipeline.
+JobGroups groups_of(const workload::Parallelism& p, int per_node) {
+  JobGroups g;
   const int replicas = p.dp * p.cp;  // ranks that hold the same dense parameters
-  d.tensor = domain(1, p.tp);
-  d.context = domain(p.tp, p.cp);
-  d.data = domain(p.tp, replicas);
+  g.tensor = {1, p.tp};
+  g.context = {p.tp, p.cp};
+  g.data = {p.tp, replicas};
   // Experts have their own tensor parallelism: tp·cp·dp ranks of a stage = etp · ep · ranks that hold the same experts.
   const int etp = p.etp > 0 ? p.etp : p.tp, ep = std::max(1, p.ep);
-  d.expert_tensor = domain(1, etp);
-  d.expert = domain(etp, ep);
-  d.expert_data = domain(etp * ep, std::max(1, p.tp * replicas / (etp * ep)));
+  g.expert_tensor = {1, etp};
+  g.expert = {etp, ep};
+  g.expert_data = {etp * ep, std::max(1, p.tp * replicas / (etp * ep))};
   const int group = p.shard_group > 0 ? p.shard_group : std::max(1, per_node / p.tp);
   const bool grouped = p.sharding == workload::Sharding::hsdp || (p.sharding != workload::Sharding::none && p.shard_group > 0);
   const int shard = grouped ? std::min(group, replicas) : replicas;
-  d.shard = domain(p.tp, shard);
-  d.replica = domain(p.tp * shard, std::max(1, replicas / shard));
-  d.pipeline = collectives::domain_of(platform, neighbours_of(p.tp * replicas, p.pp, platform.node), model.rates());
+  g.shard = {p.tp, shard};
+  g.replica = {p.tp * shard, std::max(1, replicas / shard)};
+  g.pipeline = {p.tp * replicas, p.pp};
+  return g;
+}
+
+timeline::Domains domains_of(const workload::Parallelism& p, const PlatformModel& model) {
+  const topology::Platform& platform = model.platform();
+  const int per_node = platform.node.gpus;
+  const auto domain = [&](GroupShape group) {
+    return collectives::domain_of(platform, layout_of(group.stride, group.size, per_node), model.rates());
+  };
+  const JobGroups g = groups_of(p, per_node);
+  timeline::Domains d;
+  d.tensor = domain(g.tensor);
+  d.context = domain(g.context);
+  d.data = domain(g.data);
+  d.expert_tensor = domain(g.expert_tensor);
+  d.expert = domain(g.expert);
+  d.expert_data = domain(g.expert_data);
+  d.shard = domain(g.shard);
+  d.replica = domain(g.replica);
+  d.pipeline = collectives::domain_of(platform, neighbours_of(g.pipeline.stride, g.pipeline.size, platform.node), model.rates());
   return d;
 }
 

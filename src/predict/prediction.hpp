@@ -9,6 +9,7 @@
 #include "collectives/collective.hpp"
 #include "kernels/kernels.hpp"
 #include "predict/constants.hpp"
+#include "predict/fabric_use.hpp"
 #include "timeline/effects.hpp"
 #include "timeline/step.hpp"
 #include "topology/platform.hpp"
@@ -98,8 +99,15 @@ struct Prediction {
   std::optional<Money> hour;          // of one hour of the whole platform
   Bottleneck bottleneck;
   Interval interval;
+  std::optional<FabricUse> fabric;  // with Network::flow, where the job leaves NVLink domains
   std::vector<std::pair<std::string, std::string>> assumed;
   std::vector<timeline::PipelineSlot> slots;
+};
+
+// What limits traffic between nodes.
+enum class Network {
+  nic,   // the NICs alone
+  flow,  // besides, the fabric: every flow on its own path (fabric_use.hpp)
 };
 
 struct Options {
@@ -110,6 +118,7 @@ struct Options {
   bool allow_misfit = true;              // predict although memory does not suffice (said in memory.fits)
   bool extras = true;                    // scaling, epoch, cost, interval; off for the inner loop of fits
   bool slots = false;                    // keep the timeline
+  Network network = Network::nic;        // parallelism left open is settled, and scaling counted from, with the NICs alone
 };
 
 // What a platform costs to look at (kernel efficiencies, rings of its node graph), worked out once for many predictions.

@@ -99,7 +99,8 @@ Result<void> read_clos(const io::Value& block, Platform& platform) {
   const auto ports = map ? io::get_integer(*clos, "ports") : std::nullopt;
   if (map) {
     fabric.oversubscription = io::get_number(*clos, "oversubscription").value_or(1);
-    fabric.rail_optimised = io::get_bool(*clos, "rail_optimised").value_or(false);
+    fabric.rail_only = io::get_bool(*clos, "rail_only").value_or(false);
+    fabric.rail_optimised = io::get_bool(*clos, "rail_optimised").value_or(false) || fabric.rail_only;
   }
   if (ports)
     fabric.ports = int(*ports);
@@ -143,6 +144,8 @@ Result<void> read_fabric(const io::Value& root, const io::Value& node_block, Pla
     apply_fabric(node, kind, rate, nics && nics->is_map() && nics->find("efficiency"), platform.assumed);
     fabric.routing = routing_from(io::get_text(*block, "routing").value_or("ideal")).value_or(Routing::ideal);
     fabric.placement = placement_from(io::get_text(*block, "placement").value_or("packed")).value_or(Placement::packed);
+    fabric.queue_pairs = int(io::get_integer(*block, "queue_pairs").value_or(0));
+    fabric.seed = std::uint64_t(io::get_integer(*block, "seed").value_or(0));
     TRUNKLINE_TRY(read_clos(*block, platform));
     if (!block->find("routing")) platform.assumed.emplace_back("fabric.routing", "ideal: traffic spread evenly (not stated)");
     if (!block->find("placement")) platform.assumed.emplace_back("fabric.placement", "packed: a job's nodes stand together (not stated)");

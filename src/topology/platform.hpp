@@ -1,6 +1,7 @@
 // A platform: nodes × node type + fabric + ingest + storage + price, as a platform file states it.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -86,6 +87,9 @@ struct Fabric {
   Routing routing = Routing::ideal;
   Placement placement = Placement::packed;
   bool rail_optimised = false;
+  bool rail_only = false;  // as rail_optimised, but nothing joins the rails
+  int queue_pairs = 0;     // into which the traffic of one card to one other is cut, each routed by itself; 0 = not stated
+  std::uint64_t seed = 0;  // of what is drawn: hashes of the switches, places of the nodes
 };
 
 struct Ingest {
