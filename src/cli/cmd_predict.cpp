@@ -17,7 +17,7 @@ namespace trunkline::cli {
 namespace {
 
 struct PredictOptions {
-  std::string job, timeline, baseline, show, calibration;
+  std::string job, timeline, baseline, show, calibration, network = "nic";
   std::vector<std::string> platforms, sets, sweeps;
 };
 
@@ -30,6 +30,7 @@ struct Input {
   std::optional<int> baseline;
   std::optional<calibrate::Calibration> calibration;
   bool slots = false;
+  predict::Network network = predict::Network::nic;
 };
 
 Result<Input> read_input(const PredictOptions& options) {
@@ -58,6 +59,11 @@ Result<Input> read_input(const PredictOptions& options) {
     return usage_error(fmt::format("--show: no such figure, \"{}\"", excerpt(options.show)), did_you_mean(options.show, metrics));
   }
   input.slots = !options.timeline.empty();
+  if (options.network != "nic" && options.network != "flow") {
+    return usage_error(fmt::format("--network: nic or flow, found \"{}\"", excerpt(options.network)),
+                       "nic: the network cards alone limit traffic; flow: besides, every flow on its own path through the fabric");
+  }
+  input.network = options.network == "flow" ? predict::Network::flow : predict::Network::nic;
   if (!options.calibration.empty()) {
     TRUNKLINE_ASSIGN(calibration, calibrate::read_calibration(options.calibration));
     input.calibration = std::move(calibration);
@@ -134,6 +140,7 @@ Result<report::PredictionEntry> predict_one(const Input& input, const std::vecto
   for (const Setting& setting : point) entry.swept.emplace_back(setting.key, setting.value);
   predict::Options options;
   options.slots = input.slots;
+  options.network = input.network;
   auto prediction = predict::predict(job, predict::PlatformModel(applied.platform, applied.efficiencies), options);
   if (prediction && input.baseline) {
     if (const auto scaled = scale_against(*input.baseline, applied, *prediction); !scaled) prediction = fail(scaled.error());
@@ -188,6 +195,7 @@ Command predict_command() {
   command.examples = {{"trunkline predict job.yaml --platform a.yaml --platform b.yaml", "two offers side by side"},
                       {"trunkline predict job.yaml --platform a.yaml --set parallelism.tp=4", "another value of a key"},
                       {"trunkline predict job.yaml --platform a.yaml --sweep platform.node.count=1,2,4", "one line a value"},
+                      {"trunkline predict job.yaml --platform a.yaml --network flow", "with routing, placement and oversubscription"},
                       {"trunkline predict job.yaml --platform a.yaml --json -", "for programs"}};
   command.notes =
       "Keys of --set and --sweep: those of `trunkline schema job`, and with the prefix platform. those of `trunkline schema platform`.";
@@ -206,6 +214,8 @@ Command predict_command() {
     app.add_option("--show", o->show, "what a sweep shows: " + join(report::sweep_metrics(), ", "))->type_name("FIGURE");
     app.add_option("--baseline", o->baseline, "number of GPUs that scaling is counted from; default: the smallest copy")->type_name("GPUS");
     app.add_option("--calibration", o->calibration, "measured efficiencies, as trunkline calibrate writes them")->type_name("FILE");
+    app.add_option("--network", o->network, "nic: the cards limit traffic between nodes; flow: the fabric too, every flow on its own path")
+        ->type_name("MODEL");
     app.add_option("--timeline", o->timeline, "write who computes when, for ui.perfetto.dev")->type_name("FILE");
     return [o](Session& session) { return predict_all(*o, session); };
   };

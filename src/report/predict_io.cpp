@@ -113,6 +113,30 @@ Json bottleneck_json(const predict::Bottleneck& b) {
           {"weakest_share", b.weakest_share}};
 }
 
+Json fabric_json(const std::optional<predict::FabricUse>& f) {
+  if (!f) return nullptr;
+  Json out;
+  out["fabric"] = f->fabric;
+  out["queue_pairs"] = f->queue_pairs;
+  out["flows"] = f->flows;
+  out["unserved"] = f->unserved;
+  out["solves"] = f->solves;
+  out["nic_step_s"] = f->nic_step_s;
+  out["cost_s"] = f->step_s - f->nic_step_s;
+  out["kinds"] = Json::array();
+  for (const auto& k : f->kinds) {
+    out["kinds"].push_back({{"name", k.name},
+                            {"flows", k.flows},
+                            {"busy_share", k.busy},
+                            {"nic_share", k.share},
+                            {"nic_share_alone", k.alone},
+                            {"nic_share_mean", k.mean},
+                            {"hottest_link", or_null(k.hottest)},
+                            {"hottest_asked", k.asked}});
+  }
+  return out;
+}
+
 Json prediction_json(const Prediction& p) {
   Json out;
   out["platform"] = p.platform;
@@ -137,6 +161,7 @@ Json prediction_json(const Prediction& p) {
   out["bottleneck"] = bottleneck_json(p.bottleneck);
   out["interval"] = {{"low_s", p.interval.low_s}, {"high_s", p.interval.high_s}};
   out["parallelism"] = parallelism_json(p.job);
+  out["network"] = fabric_json(p.fabric);
   out["job"] = job_json(p.job);
   out["assumed"] = object_of(p.assumed);
   return out;

@@ -191,6 +191,37 @@ void add_step(ComparisonTable& t) {
   t.gap();
 }
 
+// What the fabric costs, where it was asked for.
+void add_fabric(ComparisonTable& t, const PredictionSet& set) {
+  std::vector<std::string> kinds;
+  for (const auto& entry : set.entries) {
+    if (!entry.prediction || !entry.prediction->fabric) continue;
+    for (const auto& kind : entry.prediction->fabric->kinds) {
+      if (std::find(kinds.begin(), kinds.end(), kind.name) == kinds.end()) kinds.push_back(kind.name);
+    }
+  }
+  const auto of_kind = [](const Prediction& p, const std::string& name) -> const predict::KindUse* {
+    if (!p.fabric) return nullptr;
+    const auto& all = p.fabric->kinds;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& kind) { return kind.name == name; });
+    return found == all.end() ? nullptr : &*found;
+  };
+  t.percent("fabric costs, of the step", [](const Prediction& p) {
+    return p.fabric ? std::optional<double>((p.fabric->step_s - p.fabric->nic_step_s) / p.step_s) : std::nullopt;
+  });
+  for (const auto& name : kinds) {
+    t.percent("  " + name + " keeps, of its NICs", [&](const Prediction& p) {
+      const auto* kind = of_kind(p, name);
+      return kind ? std::optional<double>(kind->share) : std::nullopt;
+    });
+    t.words("    most asked of", [&](const Prediction& p) {
+      const auto* kind = of_kind(p, name);
+      return kind && !kind->hottest.empty() ? fmt::format("{}: {} x", kind->hottest, significant(kind->asked)) : "";
+    });
+  }
+  if (!kinds.empty()) t.gap();
+}
+
 void add_rates(ComparisonTable& t, const PredictionSet& set) {
   bool tokens = true;
   for (const auto& entry : set.entries) tokens = tokens && (!entry.prediction || counts_tokens(entry.prediction->job));
@@ -280,6 +311,7 @@ Table comparison_table(const PredictionSet& set) {
   ComparisonTable t(set);
   add_setup(t);
   add_step(t);
+  add_fabric(t, set);
   add_rates(t, set);
   add_memory(t);
   add_epoch(t);
