@@ -8,6 +8,7 @@ namespace trunkline::cli {
 Command predict_command();
 Command validate_command();
 Command topo_command();
+Command fabric_command();
 Command measure_command();
 Command compare_command();
 Command calibrate_command();

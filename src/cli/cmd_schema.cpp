@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/cmd.hpp"
 #include "io/spec.hpp"
+#include "network/fabric_file.hpp"
 #include "topology/platform.hpp"
 #include "workload/job.hpp"
 
@@ -17,7 +18,8 @@ struct Kind {
 };
 
 const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> list = {{"job", workload::job_spec}, {"platform", topology::platform_spec}};
+  static const std::vector<Kind> list = {
+      {"job", workload::job_spec}, {"platform", topology::platform_spec}, {"fabric", network::fabric_spec}};
   return list;
 }
 
@@ -40,12 +42,12 @@ Command schema_command() {
   Command command;
   command.name = "schema";
   command.arguments = "KIND";
-  command.answers = "what may stand in a job or platform file (JSON Schema)";
+  command.answers = "what may stand in a job, platform or fabric file (JSON Schema)";
   command.examples = {{"trunkline schema job", "every key of a job file, what it means, which words it takes"}};
   command.has_output = false;
   command.declare = [](CLI::App& app) -> Action {
     auto name = std::make_shared<std::string>();
-    app.add_option("KIND", *name, "job or platform");
+    app.add_option("KIND", *name, "job, platform or fabric");
     return [name](Session&) { return schema(*name); };
   };
   return command;

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "io/spec.hpp"
+#include "network/fabric_file.hpp"
 #include "topology/platform.hpp"
 #include "workload/job.hpp"
 
@@ -23,8 +24,12 @@ void add_paths(const io::ObjectSpec& spec, const std::string& prefix, std::vecto
   }
 }
 
-std::vector<std::string> all_paths() {
+std::vector<std::string> all_paths(FileKind kind) {
   std::vector<std::string> out;
+  if (kind == FileKind::fabric) {
+    add_paths(network::fabric_spec(), "", out);
+    return out;
+  }
   add_paths(workload::job_spec(), "", out);
   add_paths(topology::platform_spec(), std::string(kPlatform), out);
   return out;
@@ -41,8 +46,8 @@ bool has_path(const io::ObjectSpec& spec, std::string_view path) {
 }
 
 // Keys that end in the same word come before keys that merely look alike: "tp" means parallelism.tp.
-std::string hint_for(std::string_view key) {
-  const auto paths = all_paths();
+std::string hint_for(std::string_view key, FileKind kind) {
+  const auto paths = all_paths(kind);
   const std::string tail = "." + std::string(key.substr(key.rfind('.') + 1));
   std::vector<std::string> same;
   for (const auto& path : paths) {
@@ -50,21 +55,28 @@ std::string hint_for(std::string_view key) {
   }
   if (!same.empty() && same.size() <= 3) return did_you_mean(same.front(), same);
   if (!nearest(key, paths).empty()) return did_you_mean(key, paths);
+  if (kind == FileKind::fabric) return "the keys are those of `trunkline schema fabric`";
   return "the keys are those of `trunkline schema job`, and with the prefix platform. those of `trunkline schema platform`";
 }
 
-Result<std::pair<std::string, std::string>> key_and_value(const char* option, const std::string& text) {
+Result<std::pair<std::string, std::string>> key_and_value(const char* option, const std::string& text, FileKind kind) {
   const auto at = text.find('=');
   if (at == std::string::npos || at == 0) {
     return usage_error(fmt::format("{} {}: expected key=value", option, excerpt(text)),
-                       fmt::format("for example {} parallelism.tp=8", option));
+                       fmt::format("for example {} {}", option, kind == FileKind::fabric ? "routing=spray" : "parallelism.tp=8"));
   }
   std::string key(trim(text.substr(0, at)));
+  if (kind == FileKind::fabric) {
+    if (!has_path(network::fabric_spec(), key)) {
+      return usage_error(fmt::format("{} {}: a fabric file has no key \"{}\"", option, excerpt(text), excerpt(key)), hint_for(key, kind));
+    }
+    return std::pair(std::move(key), std::string(trim(text.substr(at + 1))));
+  }
   const bool platform = key.starts_with(kPlatform);
   if (!has_path(platform ? topology::platform_spec() : workload::job_spec(),
                 platform ? std::string_view(key).substr(kPlatform.size()) : key)) {
     return usage_error(fmt::format("{} {}: neither a job nor a platform file has the key \"{}\"", option, excerpt(text), excerpt(key)),
-                       hint_for(key));
+                       hint_for(key, kind));
   }
   return std::pair(std::move(key), std::string(trim(text.substr(at + 1))));
 }
@@ -93,26 +105,32 @@ Result<io::Value> value_of(const Setting& setting) {
   return io::Value::scalar(file, 0, setting.value);
 }
 
-// `model: llama-2-7b` is short for `model: {config: llama-2-7b}`, beside which single keys can be changed.
-Result<void> open_model(const std::string& path, io::Value& document) {
-  const io::Value* model = document.find("model");
-  if (!path.starts_with("model.") || !model || !model->is_scalar()) return {};
-  const io::Value name = *model;
-  return document.set("model.config", name);
+// Blocks that may be written as one word: `model: llama-2-7b` is `model: {config: llama-2-7b}`, beside which single keys can be changed.
+constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"model", "config"}, {"routing", "policy"}};
+
+Result<void> open_short(const std::string& path, io::Value& document) {
+  for (const auto& [block, key] : kShort) {
+    const io::Value* word = document.find(block);
+    if (!path.starts_with(std::string(block) + ".") || !word || !word->is_scalar()) continue;
+    const io::Value name = *word;
+    return document.set(fmt::format("{}.{}", block, key), name);
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<Setting> setting_from(const std::string& text) {
-  TRUNKLINE_ASSIGN(parts, key_and_value("--set", text));
-  return Setting{parts.first, parts.second, parts.first.starts_with(kPlatform)};
+Result<Setting> setting_from(const std::string& text, FileKind kind) {
+  TRUNKLINE_ASSIGN(parts, key_and_value("--set", text, kind));
+  return Setting{parts.first, parts.second, kind == FileKind::job_and_platform && parts.first.starts_with(kPlatform)};
 }
 
-Result<Sweep> sweep_from(const std::string& text) {
-  TRUNKLINE_ASSIGN(parts, key_and_value("--sweep", text));
+Result<Sweep> sweep_from(const std::string& text, FileKind kind) {
+  TRUNKLINE_ASSIGN(parts, key_and_value("--sweep", text, kind));
   Sweep sweep{parts.first, values_of(parts.second)};
   if (std::any_of(sweep.values.begin(), sweep.values.end(), [](const auto& v) { return v.empty(); })) {
-    return usage_error(fmt::format("--sweep {}: an empty value", excerpt(text)), "for example --sweep parallelism.tp=1,2,4,8");
+    return usage_error(fmt::format("--sweep {}: an empty value", excerpt(text)),
+                       kind == FileKind::fabric ? "for example --sweep routing=ecmp,spray" : "for example --sweep parallelism.tp=1,2,4,8");
   }
   return sweep;
 }
@@ -122,7 +140,7 @@ Result<void> apply(const std::vector<Setting>& settings, bool platform, io::Valu
     if (setting.platform != platform) continue;
     const std::string path = platform ? setting.key.substr(kPlatform.size()) : setting.key;
     TRUNKLINE_ASSIGN(value, value_of(setting));
-    TRUNKLINE_TRY(open_model(path, document));
+    TRUNKLINE_TRY(open_short(path, document));
     TRUNKLINE_TRY(document.set(path, std::move(value)));
   }
   return {};

@@ -1,4 +1,5 @@
-// What `--set key=value` and `--sweep key=a,b,c` mean: changes to a job file, or with the prefix "platform." to a platform file.
+// What `--set key=value` and `--sweep key=a,b,c` mean: changes to a job file, or with the prefix "platform." to a platform file; of the
+// command fabric to a fabric file.
 #pragma once
 
 #include <string>
@@ -9,6 +10,8 @@
 #include "io/value.hpp"
 
 namespace trunkline::cli {
+
+enum class FileKind { job_and_platform, fabric };
 
 struct Setting {
   std::string key;  // as written, with its prefix
@@ -21,10 +24,10 @@ struct Sweep {
   std::vector<std::string> values;
 };
 
-// "parallelism.tp=8". Errors: no `=`, a key that neither file kind has (with the nearest ones).
-Result<Setting> setting_from(const std::string& text);
+// "parallelism.tp=8". Errors: no `=`, a key that no such file has (with the nearest ones).
+Result<Setting> setting_from(const std::string& text, FileKind kind = FileKind::job_and_platform);
 // "parallelism.tp=1,2,4". A value with commas of its own stands in braces or brackets.
-Result<Sweep> sweep_from(const std::string& text);
+Result<Sweep> sweep_from(const std::string& text, FileKind kind = FileKind::job_and_platform);
 
 // Changes `document`; `platform` chooses which of the settings apply.
 Result<void> apply(const std::vector<Setting>& settings, bool platform, io::Value& document);

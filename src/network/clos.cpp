@@ -23,8 +23,10 @@ Result<void> check(const ClosSpec& spec) {
                  fmt::format("at most {} of each are simulated", kMostLinks));
   }
   if (!(spec.host_rate.si() > 0)) return wrong("a Clos whose hosts have no rate", "give the rate of one host link");
-  if (spec.tiers == 1 && (spec.hosts > spec.hosts_per_leaf || spec.rails > 1)) {
-    return wrong(fmt::format("{} hosts on one switch of {} ports", spec.hosts, spec.hosts_per_leaf), "use more tiers or a larger switch");
+  if (spec.tiers == 1 && spec.hosts > std::int64_t(spec.hosts_per_leaf) * spec.rails) {
+    return wrong(fmt::format("{} hosts on {} of {} ports", spec.hosts, spec.rails > 1 ? "a switch for each rail" : "one switch",
+                             spec.hosts_per_leaf),
+                 "use more tiers or a larger switch");
   }
   if (spec.tiers >= 2 && (spec.spines < 1 || spec.leaf_links < 1 || !(spec.leaf_rate.si() > 0))) {
     return wrong("a Clos whose leaves have no uplinks", "give spines, leaf_links and leaf_rate");
@@ -144,6 +146,7 @@ Result<Clos> Clos::build(const ClosSpec& spec) {
 }
 
 Clos::Clos(const ClosSpec& spec) : spec_(spec), leaves_(leaves_of(spec)) {
+  if (spec.tiers == 1) spec_.spines = 0;
   if (spec.tiers == 3) pods_ = ceil_div(leaves_, spec.leaves_per_pod);
   if (spec.tiers >= 2) leaf_wires_ = LinkId(leaves_ * spec.spines * spec.leaf_links);
   if (spec.tiers == 3) spine_wires_ = LinkId(pods_ * spec.spines * spec.cores * spec.spine_links);
@@ -261,6 +264,7 @@ int Clos::switches(int from, int to) const {
   if (from == to) return 0;
   const int a = leaf_of(from), b = leaf_of(to);
   if (a == b) return 1;
+  if (spec_.tiers == 1) return 0;
   return pod_of(a) == pod_of(b) ? 3 : 5;
 }
 

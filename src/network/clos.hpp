@@ -15,7 +15,7 @@ namespace trunkline::network {
 
 // A host here is one port of the fabric: one NIC. With `rails` NICs a node, NIC r of node n is host n·rails + r.
 struct ClosSpec {
-  int tiers = 2;                               // of switches: 1 (a single one), 2 or 3
+  int tiers = 2;                               // of switches: 1 (a single one, or one a rail and no way between rails), 2 or 3
   int hosts = 0;                               // ports in use
   int hosts_per_leaf = 32;                     // ports of a leaf towards hosts
   int rails = 1;                               // > 1: leaf r of a group takes NIC r of each of its hosts_per_leaf nodes
@@ -76,7 +76,7 @@ class Clos {
   // Multiplies a link's capacity; 0 takes it out of service: no path leads over it any more.
   void scale(LinkId link, double factor);
 
-  int switches(int from, int to) const;  // on the way: 1, 3 or 5; 0 to itself
+  int switches(int from, int to) const;  // on the way: 1, 3 or 5; 0 to itself and where there is none
   Seconds latency(int from, int to) const;
   std::int64_t path_count(int from, int to) const;  // in service
   // Every path in service, in order of spine, core and parallel link.

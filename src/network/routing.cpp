@@ -56,6 +56,7 @@ bool Router::route(const QueuePair& pair, std::vector<Hop>& hops) const {
   const LinkId first = clos_.host_link(real.source, Direction::up), last = clos_.host_link(real.destination, Direction::down);
   if (!clos_.in_service(first) || !clos_.in_service(last)) return false;
   const int from = clos_.leaf_of(real.source), to = clos_.leaf_of(real.destination);
+  if (from != to && clos_.spec().tiers == 1) return false;
   hops.push_back({first, 1});
   if (from != to) {
     const auto policy = options_.policy;

@@ -32,8 +32,8 @@ struct RoutingOptions {
   std::shared_ptr<const std::vector<double>> busy;
 };
 
-// How often a flow's path may be drawn anew (RoutingOptions::flowlets): a switch takes a new path after a pause of at least `threshold`, long
-// enough for the packets on the old path to have arrived. `bursts` of data with `idle` between them: each its own flowlet if idle ≥
+// How often a flow's path may be drawn anew (RoutingOptions::flowlets): a switch takes a new path after a pause of at least `threshold`,
+// long enough for the packets on the old path to have arrived. `bursts` of data with `idle` between them: each its own flowlet if idle ≥
 // threshold, else one. RDMA that sends back to back has no pauses: one. Source: CONGA (SIGCOMM'14), thresholds of 100 to 500 µs.
 struct Bursts {
   int bursts = 1;

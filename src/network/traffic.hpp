@@ -8,9 +8,12 @@
 
 #include "base/result.hpp"
 #include "base/units.hpp"
-#include "network/clos.hpp"
+#include "network/fabric.hpp"
 
 namespace trunkline::network {
+
+constexpr double kLatestStart = 1e6;                        // seconds
+constexpr std::int64_t kMostBytes = 1'000'000'000'000'000;  // of one demand
 
 struct Demand {
   int source = 0, destination = 0;  // hosts
@@ -18,11 +21,17 @@ struct Demand {
   Seconds start;
 };
 
-// A `.flows` file: a line a demand, `source destination bytes start_s`; # begins a comment. Hosts are 0 … hosts − 1.
+// A `.flows` file: a line a demand, `source destination bytes start_s`; # begins a comment. Hosts are 0 … hosts − 1. Refused with its
+// line: another host, bytes that are not whole or not above zero, a time that is negative or beyond the simulated clock.
 Result<std::vector<Demand>> read_flows(const std::string& path, int hosts);
 Result<std::vector<Demand>> flows_from(std::string_view text, const std::string& file, int hosts);
 
-// Every host sends to one other and receives from one, none within its leaf (where there is more than one), drawn by the seed.
+// A matrix as text: line i, cell j = bytes from host i to host j, cells apart by commas or blanks. Zero cells send nothing.
+Result<std::vector<Demand>> matrix_from(std::string_view text, const std::string& file, int hosts);
+
+// Every one of the first `hosts` sends to one other and receives from one, none within its leaf (where there is more than one), drawn by
+// the seed.
+std::vector<Demand> permutation(const Fabric& fabric, int hosts, Bytes size, std::uint64_t seed);
 std::vector<Demand> permutation(const Clos& clos, Bytes size, std::uint64_t seed);
 
 // Pairs of different hosts drawn independently.

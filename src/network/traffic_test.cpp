@@ -35,12 +35,39 @@ TEST(Flows, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(text("0 1 5 0\n0 x 5 0\n").find("a.flows:2: found \"x\" where a host number was expected"), std::string::npos);
   EXPECT_NE(text("0 16 5 0\n").find("host 16 of a fabric with hosts 0 to 15"), std::string::npos);
   EXPECT_NE(text("0 1 1MB 0\n").find("found \"1MB\" where whole bytes"), std::string::npos);
-  EXPECT_NE(text("0 1 -5 0\n").find("found \"-5\""), std::string::npos);
+  EXPECT_NE(text("0 1 -5 0\n").find("a.flows:1: a flow of -5 bytes"), std::string::npos);
+  EXPECT_NE(text("0 1 0 0\n").find("a flow of 0 bytes"), std::string::npos);
+  EXPECT_NE(text("0 1 9000000000000000000 0\n").find("a flow of 9000000000000000000 bytes"), std::string::npos);
+  EXPECT_NE(text("0 1 5 -1\n").find("start time from 0"), std::string::npos);
+  EXPECT_NE(text("0 1 5 1e12\n").find("start time from 0"), std::string::npos);
   EXPECT_NE(text("0 1 5\n").find("found \"\" where a start time"), std::string::npos);
   EXPECT_NE(text("0 1 5 nan\n").find("start time"), std::string::npos);
   EXPECT_NE(text("0 1 5 0 7\n").find("found \"7\" after the start time"), std::string::npos);
   EXPECT_NE(text("# nothing\n").find("no flows"), std::string::npos);
   EXPECT_FALSE(read_flows("no/such.flows", 4));
+}
+
+TEST(Matrix, ReadsCellsThatSend) {
+  const auto demands = matrix_from("# bytes\n0, 5 7\n1,0,0\n\n0 2 9\n", "a.csv", 3);
+  ASSERT_TRUE(demands) << demands.error().text();
+  ASSERT_EQ(demands->size(), 4U);  // what a host sends itself crosses no link
+  EXPECT_EQ((*demands)[1].destination, 2);
+  EXPECT_EQ((*demands)[1].size.count(), 7);
+  EXPECT_EQ((*demands)[3].source, 2);
+}
+
+TEST(Matrix, SaysWhatIsWrongAndWhere) {
+  const auto text = [](std::string_view matrix) {
+    const auto result = matrix_from(matrix, "a.csv", 2);
+    return result ? std::string() : result.error().text();
+  };
+  EXPECT_NE(text("0 1\n1 x\n").find("a.csv:2: found \"x\" where whole bytes"), std::string::npos);
+  EXPECT_NE(text("0 1\n1\n").find("a.csv:2: line 1 of the matrix has 1 cells for 2 hosts"), std::string::npos);
+  EXPECT_NE(text("0 1 2\n").find("line 0 of the matrix has 3 cells"), std::string::npos);
+  EXPECT_NE(text("0 1\n").find("a matrix of 1 lines for 2 hosts"), std::string::npos);
+  EXPECT_NE(text("0 1\n1 0\n0 0\n").find("a.csv:3: the matrix has more than 2 lines"), std::string::npos);
+  EXPECT_NE(text("0 -1\n1 0\n").find("a flow of -1 bytes"), std::string::npos);
+  EXPECT_NE(text("0 0\n0 0\n").find("nobody sends"), std::string::npos);
 }
 
 TEST(Patterns, PermutationLeavesEveryLeaf) {

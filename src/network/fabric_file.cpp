@@ -1,0 +1,118 @@
+#include "network/fabric_file.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/quantity_text.hpp"
+#include "base/text.hpp"
+#include "network/fabric_file_topology.hpp"
+
+namespace trunkline::network {
+namespace {
+
+using topology::Routing;
+
+constexpr Routing kPolicies[] = {Routing::ideal, Routing::ecmp, Routing::pinned, Routing::flowlet, Routing::spray, Routing::adaptive};
+
+const io::Value& routing_block(const io::Value& value) {
+  const io::Value* routing = value.find("routing");
+  return routing && routing->is_map() ? *routing : value;
+}
+
+tl::unexpected<Error> wrong(const io::Value& map, const char* key, std::string message, std::string hint) {
+  const io::Value* field = map.find(key);
+  return bad_input((field ? *field : map).where(), fmt::format("{}: {}", key, message), std::move(hint));
+}
+
+Result<void> read_bursts(const io::Value& block, RoutingOptions& routing) {
+  Bursts bursts;
+  for (const char* key : {"bursts", "pause", "flowlet_gap"}) {
+    if (block.find(key) && routing.policy != Routing::flowlet) return wrong(block, key, "belongs to the policy flowlet", "leave it out");
+  }
+  bursts.bursts = int(io::get_integer(block, "bursts").value_or(1));
+  if (bursts.bursts > 1 && !block.find("pause"))
+    return wrong(block, "bursts", fmt::format("{} bursts without the pause between them", bursts.bursts), "give pause, for example 1 ms");
+  bursts.idle = io::get_seconds(block, "pause").value_or(seconds(0));
+  bursts.threshold = io::get_seconds(block, "flowlet_gap").value_or(bursts.threshold);
+  if (bursts.idle.si() < 0) return wrong(block, "pause", to_text(bursts.idle), "from 0 on");
+  if (!(bursts.threshold.si() > 0)) return wrong(block, "flowlet_gap", to_text(bursts.threshold), "above 0");
+  routing.flowlets = bursts.idle >= bursts.threshold ? bursts.bursts : 1;
+  return {};
+}
+
+Result<void> read_routing(const io::Value& value, const Shape& shape, FabricFile& out) {
+  RoutingOptions& routing = out.run.routing;
+  const io::Value& block = routing_block(value);
+  const bool is_block = &block != &value;
+  const auto word = is_block ? io::get_text(block, "policy") : io::get_text(value, "routing");
+  routing = shape.routing;
+  routing.seed = 1;
+  if (word) {
+    for (const Routing policy : kPolicies) {
+      if (topology::name_of(policy) == *word) routing.policy = policy;
+    }
+  } else if (!shape.from_platform) {
+    out.assumed.emplace_back("routing", "ecmp, one queue pair a flow");
+  }
+  if (!is_block) return {};
+  if (const auto seed = io::get_integer(block, "seed")) routing.seed = std::uint64_t(*seed);
+  out.run.queue_pairs = int(io::get_integer(block, "queue_pairs").value_or(1));
+  const auto efficiency = io::get_number(block, "efficiency");
+  TRUNKLINE_TRY(read_bursts(block, routing));
+  if (efficiency && routing.policy != Routing::spray && routing.policy != Routing::adaptive)
+    return wrong(block, "efficiency", "belongs to the policies spray and adaptive", "leave it out");
+  routing.efficiency = efficiency.value_or(1);
+  routing.same_hash = io::get_bool(block, "same_hash").value_or(false);
+  routing.remote_failures_known = io::get_bool(block, "far_failures_known").value_or(true);
+  const auto pxn = io::get_bool(block, "pxn");
+  if (pxn && *pxn && shape.rails < 2) return wrong(block, "pxn", "a fabric without rails", "give topology.rails");
+  if (pxn && !*pxn && shape.rail_only)
+    return wrong(block, "pxn", "rails without switches above meet only inside the nodes", "leave it out");
+  if (pxn) routing.rail_local = *pxn;
+  return {};
+}
+
+Result<void> read_run(const io::Value& value, FabricFile& out) {
+  if (io::get_text(value, "sharing") == "latency_weighted") out.run.sharing = Sharing::inverse_latency;
+  out.run.tolerance = io::get_number(value, "tolerance").value_or(0);
+  if (const auto cap = io::get_bandwidth(value, "flow_rate")) {
+    if (!(cap->si() > 0)) return wrong(value, "flow_rate", "a rate of zero", "leave it out for no limit");
+    out.run.flow_cap = *cap;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<FabricFile> fabric_from(const io::Value& value, const std::string& folder) {
+  TRUNKLINE_TRY(io::check(value, fabric_spec()));
+  FabricFile out;
+  out.file = value.where().file;
+  TRUNKLINE_ASSIGN(shape, shape_from(value, folder, out.assumed));
+  out.fabric = shape.fabric;
+  out.shape = shape.words;
+  out.faults = shape.faults;
+  out.host_rate = shape.host_rate;
+  TRUNKLINE_TRY(read_routing(value, shape, out));
+  TRUNKLINE_TRY(read_run(value, out));
+  TRUNKLINE_ASSIGN(traffic, traffic_from(*value.find("traffic"), *out.fabric, folder));
+  out.traffic = std::move(traffic);
+  out.name = io::get_text(value, "name").value_or(std::filesystem::path(out.file).stem().string());
+  return out;
+}
+
+Result<FabricFile> read_fabric(const std::string& path) {
+  TRUNKLINE_ASSIGN(value, io::read_value(path));
+  return fabric_from(value, std::filesystem::path(path).parent_path().string());
+}
+
+std::vector<Demand> demands_of(const FabricFile& file, std::uint64_t seed) { return demands_of(file.traffic, *file.fabric, seed); }
+
+RunOptions options_of(const FabricFile& file, std::uint64_t seed) {
+  RunOptions options = file.run;
+  options.routing.seed += seed;
+  return options;
+}
+
+}  // namespace trunkline::network

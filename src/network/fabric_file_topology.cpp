@@ -1,0 +1,365 @@
+#include "network/fabric_file_topology.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "base/quantity_text.hpp"
+#include "base/text.hpp"
+#include "io/spec.hpp"
+#include "network/platform_fabric.hpp"
+
+namespace trunkline::network {
+namespace {
+
+const io::Value& field_or(const io::Value& map, std::string_view key) {
+  const io::Value* field = map.find(key);
+  return field ? *field : map;
+}
+
+tl::unexpected<Error> wrong(const io::Value& map, std::string_view key, std::string message, std::string hint) {
+  return bad_input(field_or(map, key).where(), std::move(message), std::move(hint));
+}
+
+// An error without a place gets that of the block that asked for it.
+template <class T>
+Result<T> placed(Result<T> result, const io::Value& value) {
+  if (!result && result.error().where.line == 0) result.error().where = value.where();
+  return result;
+}
+
+// A rate above zero; `fallback` where the key is absent.
+Result<Bandwidth> rate_in(const io::Value& map, std::string_view key, std::optional<Bandwidth> fallback) {
+  const auto rate = io::get_bandwidth(map, key);
+  if (!rate && !fallback)
+    return bad_input(map.where(), fmt::format("the links have no {}", key), fmt::format("give {}, for example 400 Gb/s", key));
+  if (rate && !(rate->si() > 0))
+    return wrong(map, key, fmt::format("{}: links of {} carry nothing", key, to_text(*rate)), "give a rate above zero");
+  return rate ? *rate : *fallback;
+}
+
+Result<Seconds> time_in(const io::Value& map, std::string_view key) {
+  const Seconds t = io::get_seconds(map, key).value_or(seconds(0));
+  if (!(t.si() >= 0 && t.si() <= 1)) return wrong(map, key, fmt::format("{}: {}", key, to_text(t)), "from 0 to 1 s");
+  return t;
+}
+
+int whole_or(const io::Value& map, std::string_view key, int fallback) { return int(io::get_integer(map, key).value_or(fallback)); }
+
+Result<void> add_latencies(const io::Value& file, ClosSpec& spec) {
+  TRUNKLINE_ASSIGN(wire, time_in(file, "latency"));
+  TRUNKLINE_ASSIGN(switching, time_in(file, "switch_latency"));
+  TRUNKLINE_ASSIGN(ends, time_in(file, "end_latency"));
+  spec.wire = wire;
+  spec.switching = switching;
+  if (file.find("end_latency")) spec.ends = ends;
+  spec.packet = io::get_bytes(file, "packet").value_or(Bytes(0));
+  if (spec.packet.count() < 0 || spec.packet.count() > 1'000'000)
+    return wrong(file, "packet", "packet: " + to_text(spec.packet), "from 0 to 1 MB");
+  return {};
+}
+
+// --- Clos by its counts ----------------------------------------------------------------------------------------------------
+
+constexpr std::array kSpeltOut = {"hosts_per_leaf", "spines", "leaf_links", "leaves_per_pod", "cores", "spine_links"};
+
+// What `ports` allows of a fabric that is spelt out.
+Result<void> check_ports(const io::Value& topology, const ClosSpec& spec, const Clos& clos) {
+  const auto ports = io::get_integer(topology, "ports");
+  if (!ports) return {};
+  const auto check = [&](const char* kind, const char* key, std::int64_t used) -> Result<void> {
+    if (used <= *ports) return {};
+    return wrong(topology, key, fmt::format("a {} needs {} ports and has {}", kind, used, *ports), "use larger switches or fewer links");
+  };
+  const std::int64_t up = spec.tiers >= 2 ? std::int64_t(spec.spines) * spec.leaf_links : 0;
+  TRUNKLINE_TRY(check("leaf", "hosts_per_leaf", spec.hosts_per_leaf + up));
+  if (spec.tiers < 2) return {};
+  const int below = spec.tiers == 3 ? spec.leaves_per_pod : clos.leaves();
+  TRUNKLINE_TRY(check("spine", "spines",
+                      std::int64_t(below) * spec.leaf_links + (spec.tiers == 3 ? std::int64_t(spec.cores) * spec.spine_links : 0)));
+  if (spec.tiers == 3) TRUNKLINE_TRY(check("core switch", "cores", std::int64_t(clos.pods()) * spec.spine_links));
+  return {};
+}
+
+Result<ClosSpec> spelt_out(const io::Value& topology, int tiers) {
+  ClosSpec spec;
+  spec.tiers = tiers;
+  std::vector<const char*> needed = {"hosts", "hosts_per_leaf"};
+  if (tiers >= 2) needed.push_back("spines");
+  if (tiers == 3) needed.insert(needed.end(), {"leaves_per_pod", "cores"});
+  for (const char* key : needed) {
+    if (!io::get_integer(topology, key))
+      return bad_input(topology.where(), fmt::format("a Clos of {} tiers that is spelt out lacks the key \"{}\"", tiers, key),
+                       "give it, or ports and hosts alone");
+  }
+  if (topology.find("oversubscription"))
+    return wrong(topology, "oversubscription", "oversubscription of a Clos that is spelt out",
+                 "it follows from hosts_per_leaf, spines and leaf_links");
+  spec.hosts = whole_or(topology, "hosts", 0);
+  spec.hosts_per_leaf = whole_or(topology, "hosts_per_leaf", 0);
+  spec.rails = whole_or(topology, "rails", 1);
+  spec.spines = whole_or(topology, "spines", 1);
+  spec.leaf_links = whole_or(topology, "leaf_links", 1);
+  spec.leaves_per_pod = whole_or(topology, "leaves_per_pod", 0);
+  spec.cores = whole_or(topology, "cores", 0);
+  spec.spine_links = whole_or(topology, "spine_links", 1);
+  return spec;
+}
+
+Result<ClosSpec> counted(const io::Value& topology, int tiers, Bandwidth rate, Assumed& assumed) {
+  ClosNeed need;
+  need.tiers = tiers;
+  const auto ports = io::get_integer(topology, "ports");
+  if (!ports) return bad_input(topology.where(), "switches without a number of ports", "give topology.ports, or hosts_per_leaf, spines, …");
+  need.ports = int(*ports);
+  need.oversubscription = io::get_number(topology, "oversubscription").value_or(1);
+  need.rails = whole_or(topology, "rails", 1);
+  need.rate = rate;
+  const auto hosts = io::get_integer(topology, "hosts");
+  need.hosts = int(hosts.value_or(most_hosts(tiers, need.ports, need.oversubscription)));
+  if (!hosts) assumed.emplace_back("topology.hosts", fmt::format("{}, as many as the switches carry", need.hosts));
+  return placed(clos_for(need), field_or(topology, hosts ? "hosts" : "ports"));
+}
+
+Result<ClosSpec> rail_only(const io::Value& topology, Bandwidth rate) {
+  ClosSpec spec;
+  spec.tiers = 1;
+  spec.rails = whole_or(topology, "rails", 0);
+  spec.hosts = whole_or(topology, "hosts", 0);
+  if (spec.rails < 2) return wrong(topology, "rail_only", "rail_only without rails", "give topology.rails, the cards of a node");
+  if (spec.hosts < 1) return wrong(topology, "rail_only", "rail_only without hosts", "give topology.hosts: nodes times rails");
+  spec.hosts_per_leaf = (spec.hosts + spec.rails - 1) / spec.rails;
+  spec.host_rate = rate;
+  if (const auto ports = io::get_integer(topology, "ports"); ports && spec.hosts_per_leaf > *ports) {
+    return wrong(topology, "hosts", fmt::format("{} nodes on a switch of {} ports for each rail", spec.hosts_per_leaf, *ports),
+                 "use larger switches, fewer nodes, or rails of two tiers (clos: 2)");
+  }
+  return spec;
+}
+
+Result<ClosSpec> clos_from(const io::Value& topology, int tiers, Bandwidth rate, Assumed& assumed) {
+  if (io::get_bool(topology, "rail_only").value_or(false)) {
+    if (tiers != 1)
+      return wrong(topology, "clos", fmt::format("rail_only with {} tiers", tiers), "rail_only is clos: 1, a switch for each rail");
+    return rail_only(topology, rate);
+  }
+  bool all = false;
+  for (const char* key : kSpeltOut) all = all || topology.find(key);
+  if (!all) return counted(topology, tiers, rate, assumed);
+  return spelt_out(topology, tiers);
+}
+
+// --- SimGrid's fat tree ----------------------------------------------------------------------------------------------------
+
+// levels;children of a switch at each level;parents of a node at each level;parallel links at each level.
+Result<ClosSpec> fat_tree_from(const io::Value& topology) {
+  const io::Value& field = *topology.find("fat_tree");
+  const std::string text = field.text();
+  const auto refuse = [&](std::string message) {
+    return bad_input(field.where(), fmt::format("topology.fat_tree: {}", message),
+                     "levels;children a level;parents a level;parallel links a level, such as 3;8,8,16;1,8,8;1,1,1");
+  };
+  const auto parts = split(text, ';');
+  if (parts.size() != 4) return refuse(fmt::format("found {} parts in \"{}\", expected 4", parts.size(), excerpt(text)));
+  const auto levels = parse_integer(trim(parts[0]));
+  if (!levels || *levels < 2 || *levels > 3) return refuse(fmt::format("\"{}\" levels; 2 or 3 are simulated", excerpt(parts[0])));
+  int numbers[3][3] = {};
+  for (int list = 0; list < 3; ++list) {
+    const auto words = split(parts[std::size_t(list) + 1], ',');
+    if (std::int64_t(words.size()) != *levels)
+      return refuse(fmt::format("\"{}\" has not {} numbers", excerpt(parts[std::size_t(list) + 1]), *levels));
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto number = parse_integer(trim(words[i]));
+      if (!number || *number < 1 || *number > 100'000)
+        return refuse(fmt::format("found \"{}\" where a number from 1 to 100000 was expected", excerpt(words[i])));
+      numbers[list][i] = int(*number);
+    }
+  }
+  const auto& [children, parents, parallel] = numbers;
+  if (parents[0] != 1 || parallel[0] != 1) return refuse("hosts with more than one link; a host is one port here");
+  ClosSpec spec;
+  spec.tiers = int(*levels);
+  const std::int64_t hosts = std::int64_t(children[0]) * children[1] * (spec.tiers == 3 ? children[2] : 1);
+  if (hosts > 100'000'000) return refuse(fmt::format("{} hosts", hosts));
+  spec.hosts = int(hosts);
+  spec.hosts_per_leaf = children[0];
+  spec.spines = parents[1];
+  spec.leaf_links = parallel[1];
+  if (spec.tiers == 3) {
+    spec.leaves_per_pod = children[1];
+    spec.cores = parents[2];
+    spec.spine_links = parallel[2];
+  }
+  return spec;
+}
+
+// --- words -----------------------------------------------------------------------------------------------------------------
+
+std::string words_of(const Clos& clos) {
+  const ClosSpec& spec = clos.spec();
+  const auto links = [](int count) { return count > 1 ? fmt::format(" by {} links each", count) : std::string(); };
+  std::string out = fmt::format("{} hosts", clos.hosts());
+  if (spec.rails > 1) out += fmt::format(" on {} rails", spec.rails);
+  if (spec.tiers == 1)
+    return out + fmt::format(", {} switch{} of {} ports, none above", clos.leaves(), clos.leaves() > 1 ? "es" : "", spec.hosts_per_leaf);
+  out += fmt::format(", {} leaves of {} hosts, {} spines{}{}", clos.leaves(), spec.hosts_per_leaf, spec.spines,
+                     spec.tiers == 3 ? " a pod" : "", links(spec.leaf_links));
+  if (spec.tiers == 3)
+    out += fmt::format(", {} pods of {} leaves, {} cores above each spine{}", clos.pods(), spec.leaves_per_pod, spec.cores,
+                       links(spec.spine_links));
+  out += fmt::format("; oversubscription {} : 1", significant(clos.oversubscription(1)));
+  if (spec.tiers == 3) out += fmt::format(" and {} : 1", significant(clos.oversubscription(2)));
+  return out;
+}
+
+// --- faults ----------------------------------------------------------------------------------------------------------------
+
+// The ends of a link by its name "leaf 3 → spine 7 (1)".
+struct Ends {
+  std::string from, to, parallel;
+};
+
+Ends ends_of(const std::string& name) {
+  const std::string arrow = " → ";
+  const auto at = name.find(arrow);
+  if (at == std::string::npos) return {name, {}, {}};
+  Ends out{name.substr(0, at), name.substr(at + arrow.size()), {}};
+  if (const auto bracket = out.to.find(" ("); bracket != std::string::npos) {
+    out.parallel = out.to.substr(bracket + 1);
+    out.to.resize(bracket);
+  }
+  return out;
+}
+
+struct Fault {
+  std::string a, b, parallel;  // b empty: a switch
+  bool one_way = false;
+  double left = 0;
+  std::string words;
+  const io::Value* where = nullptr;
+  int hit = 0;
+
+  bool matches(const Ends& link) const {
+    if (b.empty()) return link.from == a || link.to == a;
+    if (!parallel.empty() && link.parallel != parallel) return false;
+    return (link.from == a && link.to == b) || (!one_way && link.from == b && link.to == a);
+  }
+};
+
+Result<Fault> fault_from(const io::Value& value) {
+  Fault fault;
+  fault.where = &value;
+  fault.left = io::get_number(value, "capacity").value_or(0);
+  const auto link = io::get_text(value, "link"), whole = io::get_text(value, "switch");
+  if (link.has_value() == whole.has_value())
+    return bad_input(value.where(), "a fault names a link or a switch", "for example {link: leaf 3 - spine 7}");
+  const std::string& text = link ? *link : *whole;
+  fault.words = fmt::format("{} {}", text, fault.left > 0 ? fmt::format("at {} %", significant(100 * fault.left)) : "out of service");
+  if (whole) {
+    fault.a = std::string(trim(text));
+    return fault;
+  }
+  for (const std::string_view separator : {"->", "→", " - ", "–"}) {
+    const auto at = text.find(separator);
+    if (at == std::string::npos) continue;
+    fault.one_way = separator == "->" || separator == "→";
+    fault.a = std::string(trim(std::string_view(text).substr(0, at)));
+    const Ends far = ends_of("→ → " + std::string(trim(std::string_view(text).substr(at + separator.size()))));
+    fault.b = far.to;
+    fault.parallel = far.parallel;
+    return fault;
+  }
+  return bad_input(value.where(), fmt::format("found \"{}\" where a link was expected", excerpt(text)),
+                   "for example leaf 3 - spine 7, or leaf 3 -> spine 7 for one direction");
+}
+
+Result<std::vector<std::string>> apply_faults(const io::Value& file, Clos& clos) {
+  std::vector<std::string> words;
+  const io::Value* list = file.find("faults");
+  if (!list || !list->is_list() || list->items().empty()) return words;
+  std::vector<Fault> faults;
+  for (const auto& item : list->items()) {
+    TRUNKLINE_ASSIGN(fault, fault_from(item));
+    faults.push_back(std::move(fault));
+  }
+  for (LinkId link = 0; link < clos.wires(); ++link) {
+    const Ends ends = ends_of(clos.name(link));
+    for (Fault& fault : faults) {
+      if (!fault.matches(ends)) continue;
+      ++fault.hit;
+      clos.scale(link, fault.left);
+    }
+  }
+  for (const Fault& fault : faults) {
+    if (fault.hit == 0) {
+      return bad_input(
+          fault.where->where(), fmt::format("no such {}: {}", fault.b.empty() ? "switch" : "link", excerpt(fault.words)),
+          fmt::format("links of this fabric are called like \"{}\", \"{}\"", clos.name(0), clos.name(LinkId(clos.wires() - 1))));
+    }
+    words.push_back(fault.words);
+  }
+  return words;
+}
+
+// --- all together ----------------------------------------------------------------------------------------------------------
+
+Result<Shape> finished(const io::Value& file, const ClosSpec& spec, Shape shape) {
+  const io::Value& topology = *file.find("topology");
+  TRUNKLINE_ASSIGN(clos, placed(Clos::build(spec), topology));
+  TRUNKLINE_TRY(check_ports(topology, spec, clos));
+  shape.words = words_of(clos);
+  shape.host_rate = spec.host_rate;
+  shape.rails = spec.rails;
+  shape.routing.rail_local = spec.rails > 1;
+  TRUNKLINE_ASSIGN(faults, apply_faults(file, clos));
+  shape.faults = std::move(faults);
+  shape.fabric = std::make_shared<ClosFabric>(std::make_shared<const Clos>(std::move(clos)));
+  return shape;
+}
+
+Result<Shape> shape_of_platform(const io::Value& file, const std::string& folder) {
+  const io::Value& topology = *file.find("topology");
+  if (topology.fields().size() > 1)
+    return bad_input(topology.where(), "a platform's fabric with keys of its own", "leave the others out, or describe the fabric here");
+  for (const char* key : {"rate", "efficiency"}) {
+    if (file.find(key)) return wrong(file, key, fmt::format("{} beside a platform, which has its own", key), "leave it out");
+  }
+  TRUNKLINE_ASSIGN(platform, topology::read_platform((std::filesystem::path(folder) / *io::get_text(topology, "platform")).string()));
+  TRUNKLINE_ASSIGN(spec, clos_of(platform));
+  TRUNKLINE_TRY(add_latencies(file, spec));
+  Shape shape;
+  shape.from_platform = true;
+  TRUNKLINE_ASSIGN(done, finished(file, spec, shape));
+  done.routing = routing_of(platform.fabric);
+  return done;
+}
+
+}  // namespace
+
+Result<Shape> shape_from(const io::Value& file, const std::string& folder, Assumed& assumed) {
+  const io::Value& topology = *file.find("topology");
+  int kinds = 0;
+  for (const char* key : {"clos", "fat_tree", "platform"}) kinds += topology.find(key) ? 1 : 0;
+  if (kinds != 1)
+    return bad_input(topology.where(), kinds == 0 ? "the topology says nothing of its switches" : "the topology is described twice",
+                     "give one of: clos, fat_tree, platform");
+  if (topology.find("platform")) return shape_of_platform(file, folder);
+  TRUNKLINE_ASSIGN(line, rate_in(file, "rate", std::nullopt));
+  const double share = io::get_number(file, "efficiency").value_or(1);
+  const auto tiers = io::get_integer(topology, "clos");
+  Shape shape;
+  shape.rail_only = io::get_bool(topology, "rail_only").value_or(false);
+  TRUNKLINE_ASSIGN(spec, tiers ? clos_from(topology, int(*tiers), line, assumed) : fat_tree_from(topology));
+  TRUNKLINE_ASSIGN(leaf_rate, rate_in(topology, "leaf_rate", line));
+  TRUNKLINE_ASSIGN(spine_rate, rate_in(topology, "spine_rate", line));
+  spec.host_rate = line * share;
+  spec.leaf_rate = leaf_rate * share;
+  spec.spine_rate = spine_rate * share;
+  TRUNKLINE_TRY(add_latencies(file, spec));
+  return finished(file, spec, shape);
+}
+
+}  // namespace trunkline::network

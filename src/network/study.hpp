@@ -1,0 +1,36 @@
+// A fabric file carried out: once, or for many seeds.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "network/fabric_file.hpp"
+#include "network/fabric_run.hpp"
+
+namespace trunkline::network {
+
+// How one figure lies over the seeds; low and high are the 5 % and 95 % order statistics.
+struct Spread {
+  double mean = 0, low = 0, median = 0, high = 0, min = 0, max = 0;
+};
+
+// Values in any order, at least one.
+Spread spread_of(std::vector<double> values);
+
+struct Study {
+  FabricFile file;
+  std::vector<std::pair<std::string, std::string>> swept;  // key, value
+  std::vector<Demand> demands;                             // of the first seed
+  std::vector<RunResult> runs;                             // one a seed; the file's own seed first
+
+  const RunResult& first() const { return runs.front(); }
+  Spread spread(const std::function<double(const RunResult&)>& figure) const;
+};
+
+// Runs the file for `seeds` seeds: the file's own and those that follow it, of routing and traffic alike. done(n) is called after
+// each run, with the number of runs done.
+Study run_study(FabricFile file, int seeds = 1, const std::function<void(int)>& done = {});
+
+}  // namespace trunkline::network
