@@ -14,15 +14,55 @@ namespace {
 
 constexpr double kSecond = 1e-12;  // of a picosecond
 
+// All that the time of a step follows from besides the groups' limits.
+struct StepModel {
+  const Job& job;
+  const PlatformModel& platform;
+  const Options& options;
+  double factor;
+  workload::Behaviour behaviour;
+  workload::StepWork work;
+
+  StepModel(const Job& job_in, const PlatformModel& platform_in, const Options& options_in, double factor_in)
+      : job(job_in),
+        platform(platform_in),
+        options(options_in),
+        factor(factor_in),
+        behaviour(workload::behaviour_of(job, platform.platform().node.gpu.generation)),
+        work(workload::operations_of(job, behaviour)) {}
+
+  timeline::StepInput input(const timeline::Domains& domains) const {
+    return {job,
+            work,
+            behaviour,
+            platform.platform().node.gpu,
+            platform.kernels(),
+            domains,
+            options.effects,
+            options.collectives,
+            &platform.limited(),
+            factor};
+  }
+};
+
 timeline::StepResult time_of_step(const Job& job, const PlatformModel& model, const Options& options, double factor,
                                   workload::StepWork& work) {
-  const catalog::Gpu& gpu = model.platform().node.gpu;
-  const workload::Behaviour behaviour = workload::behaviour_of(job, gpu.generation);
-  work = workload::operations_of(job, behaviour);
+  StepModel step(job, model, options, factor);
   const timeline::Domains domains = domains_of(job.parallelism, model);
-  timeline::StepInput input{job,   work, behaviour, gpu, model.kernels(), domains, options.effects, options.collectives, &model.limited(),
-                            factor};
-  return timeline::time_step(input, options.slots);
+  timeline::StepResult result = timeline::time_step(step.input(domains), options.slots);
+  work = std::move(step.work);
+  return result;
+}
+
+// What the fabric leaves of the groups' limits; absent where it limits nothing.
+Result<std::optional<FabricUse>> apply_fabric(const StepModel& step, timeline::Domains& domains) {
+  const topology::Platform& platform = step.platform.platform();
+  if (step.options.network != Network::flow || platform.nodes < 2) return std::optional<FabricUse>();
+  const FabricInput input{step.platform, step.job, step.work,
+                          [&](const timeline::Domains& d) { return timeline::time_step(step.input(d)); },
+                          [&](const timeline::Domains& d) { return timeline::group_times(step.input(d)); }};
+  TRUNKLINE_ASSIGN(use, limit_by_fabric(input, domains));
+  return std::optional<FabricUse>(std::move(use));
 }
 
 void set_rates(Prediction& p, const Job& job, const workload::StepWork& work, const catalog::Gpu& gpu) {
@@ -101,6 +141,23 @@ Scaling scaling_of(const Job& job, const PlatformModel& platform, const Options&
   return s;
 }
 
+// How the network between the nodes was taken into account.
+void note_network(const topology::Platform& platform, Prediction& p) {
+  const topology::Fabric& fabric = platform.fabric;
+  if (p.fabric) {
+    p.assumed.emplace_back("network",
+                           fmt::format("flow: {} flows in {} queue pairs each share the fabric max-min fairly; collectives count as "
+                                       "rings; no pauses, no convergence",
+                                       p.fabric->flows, p.fabric->queue_pairs));
+    if (fabric.queue_pairs == 0) p.assumed.emplace_back("fabric.queue_pairs", fmt::format("{} (not stated)", p.fabric->queue_pairs));
+    return;
+  }
+  if (platform.nodes > 1 &&
+      (fabric.routing != topology::Routing::ideal || fabric.oversubscription > 1 || fabric.placement != topology::Placement::packed)) {
+    p.assumed.emplace_back("network", "ideal: limited by the NICs alone; routing, oversubscription and placement are not applied");
+  }
+}
+
 Result<void> check_platform(const Job& job, const topology::Platform& platform) {
   const int asked = job.parallelism.gpus();
   if (asked == platform.gpus()) return {};
@@ -136,8 +193,12 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   Prediction p;
   p.platform = platform.name;
   p.gpus = platform.gpus();
-  workload::StepWork work;
-  timeline::StepResult step = time_of_step(job, model, options, factor, work);
+  const StepModel of_step(job, model, options, factor);
+  const workload::StepWork& work = of_step.work;
+  timeline::Domains domains = domains_of(job.parallelism, model);
+  TRUNKLINE_ASSIGN(fabric, apply_fabric(of_step, domains));
+  p.fabric = std::move(fabric);
+  timeline::StepResult step = timeline::time_step(of_step.input(domains), options.slots);
   p.detail = step.detail;
   p.slots = std::move(step.slots);
   p.breakdown.compute_s = double(step.parts.compute) * kSecond;
@@ -160,10 +221,7 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   }
   p.assumed.insert(p.assumed.begin(), platform.assumed.begin(), platform.assumed.end());
   p.assumed.insert(p.assumed.begin(), job.assumed.begin(), job.assumed.end());
-  if (platform.nodes > 1 && (platform.fabric.routing != topology::Routing::ideal || platform.fabric.oversubscription > 1 ||
-                             platform.fabric.placement != topology::Placement::packed)) {
-    p.assumed.emplace_back("network", "ideal: limited by the NICs alone; routing, oversubscription and placement are not applied");
-  }
+  note_network(platform, p);
   p.job = std::move(job);
   if (options.extras) p.bottleneck = bottleneck_of(p);
   return p;
