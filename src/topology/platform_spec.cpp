@@ -117,6 +117,7 @@ const ObjectSpec& clos_spec() {
                                    whole("ports", "ports of one switch at the cards' rate", 2, 4096),
                                    number("oversubscription", "bandwidth into a leaf switch over bandwidth out of it", 0.01, 64),
                                    of(FieldType::boolean, "rail_optimised", "card i of every node on the same leaf switches"),
+                                   of(FieldType::boolean, "rail_only", "the same, and no switch joins the rails (1 or 2 tiers)"),
                                }};
   return spec;
 }
@@ -131,6 +132,8 @@ const ObjectSpec& fabric_spec() {
           object("topology", "the switches between the nodes", clos_spec()),
           choice("routing", "how traffic is spread over equal paths", {"ideal", "ecmp", "pinned", "flowlet", "spray", "adaptive"}),
           choice("placement", "where in the fabric the nodes of one job stand", {"packed", "scattered", "fragmented"}),
+          whole("queue_pairs", "between two cards, each routed by itself (predict --network flow)", 1, 256),
+          whole("seed", "of switches' hashes and nodes' places (predict --network flow)", 0, 1e9),
       }};
   return spec;
 }
