@@ -5,13 +5,17 @@
 
 Random weights of the shipped config.json files, random data on the GPU, AdamW (fused), no recomputation, no accumulation.
 autocast = fp32 weights under torch.autocast(bfloat16); bf16 = weights, gradients and moments in bf16.
+--jobs N compiles up to N cases at a time, each in a process of its own, and stops all others while one is timed.
 A row: the median wall-clock step, its parts by CUDA events (median), the spread of the steps, and from one profiled step the time
 that GPU kernels ran and the number of them. The clock and power are read while the steps run.
 """
 import argparse
 import csv
 import json
+import os
 import pathlib
+import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -30,7 +34,8 @@ COLUMNS = ("model", "batch", "sequence", "mode", "precision", "optimizer", "step
 def build(name):
     config = transformers.AutoConfig.from_pretrained(MODELS / name)
     kind = getattr(transformers, json.loads((MODELS / name / "config.json").read_text())["architectures"][0])
-    return kind(config), config
+    with torch.device("cuda"):  # random weights are drawn there in a second
+        return kind(config), config
 
 
 def random_batch(config, batch, sequence, dtype):
@@ -53,7 +58,7 @@ def smi():
     return subprocess.run(query, capture_output=True, text=True).stdout.strip().splitlines()[0].replace(" ", "").split(",")
 
 
-def measure(name, batch, sequence, mode, precision, optimizer_kind, seconds):
+def measure(name, batch, sequence, mode, precision, optimizer_kind, seconds, when_warm=lambda: None):
     torch._dynamo.reset()
     model, config = build(name)
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
@@ -80,6 +85,9 @@ def measure(name, batch, sequence, mode, precision, optimizer_kind, seconds):
         step()
     torch.cuda.synchronize()
     warmup = time.time() - start
+    when_warm()
+    step()
+    torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
 
     walls, parts = [], []
@@ -100,7 +108,7 @@ def measure(name, batch, sequence, mode, precision, optimizer_kind, seconds):
     # Back to back, as a training loop runs them: the host works ahead where the GPU is the slower one.
     count = max(8, min(40, int(seconds / statistics.median(walls))))
     loops = []
-    for _ in range(3):
+    for _ in range(5):
         begin = time.perf_counter()
         for _ in range(count):
             step()
@@ -127,8 +135,64 @@ def measure(name, batch, sequence, mode, precision, optimizer_kind, seconds):
     return row, [(name, batch, mode, precision, n[:160], v[0], round(v[1], 1)) for n, v in top]
 
 
+def worker(case, optimizer_kind, seconds):
+    """One case in a process of its own: says `warm`, waits for a line, measures, answers with one line of JSON."""
+    name, batch, sequence, mode, precision = json.loads(case)
+
+    def wait():
+        print("warm", flush=True)
+        sys.stdin.readline()
+
+    row, top = measure(name, batch, sequence, mode, precision, optimizer_kind, seconds, wait)
+    print(json.dumps({"row": row, "top": top}), flush=True)
+
+
+def side_by_side(cases, options, memory_of, take):
+    """Warms up to --jobs cases at once, as far as their memory allows; whoever is warm is timed while the others stand still."""
+    waiting, running = list(cases), {}
+    begin = time.time()
+    while waiting or running:
+        for case in list(waiting):
+            used = sum(memory_of(c) for c in running.values())
+            if len(running) >= options.jobs or (running and used + memory_of(case) > 130):
+                continue
+            if time.time() - begin > options.until:
+                print(f"not run for time: {case}", file=sys.stderr)
+                waiting.remove(case)
+                continue
+            waiting.remove(case)
+            process = subprocess.Popen([sys.executable, __file__, "--case", json.dumps(case), "--optimizer", options.optimizer, "--seconds",
+                                        str(options.seconds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+            running[process] = case
+        ready, _, _ = select.select([p.stdout for p in running], [], [], 1.0)
+        for process in [p for p in running if p.stdout in ready]:
+            line = process.stdout.readline()
+            if line.startswith("warm"):
+                others = [p for p in running if p is not process]
+                for other in others:
+                    os.killpg(other.pid, signal.SIGSTOP)
+                time.sleep(0.5)
+                print("go", file=process.stdin, flush=True)
+                line = process.stdout.readline()
+                for other in others:
+                    os.killpg(other.pid, signal.SIGCONT)
+            if line:
+                answer = json.loads(line)
+                take(answer["row"], answer["top"])
+            else:
+                print(f"{running[process]}: ended without a result", file=sys.stderr)
+            process.wait()
+            del running[process]
+
+
+# What a case holds at most, GB (seen; only to keep side by side what fits).
+MEMORY = {"gpt2-xl": (52, 130), "llama-3.2-1b": (33, 77), "llama-3.2-3b": (58, 96), "vit-l-16": (11, 56), "clip-vit-b-32": (9, 51)}
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--mode", default="eager,compile")
     parser.add_argument("--precision", default="autocast,bf16")
     parser.add_argument("--optimizer", default="fused")
@@ -138,28 +202,41 @@ def main():
     parser.add_argument("--kernels", help="CSV of each profiled step's longest kernels")
     parser.add_argument("--until", type=float, default=1e18, help="start no further case after so many seconds")
     options = parser.parse_args()
+    if options.case:
+        worker(options.case, options.optimizer, options.seconds)
+        return
     out = csv.writer(sys.stdout)
     out.writerow(COLUMNS)
     kernels = csv.writer(open(options.kernels, "w", newline="")) if options.kernels else None
     if kernels:
         kernels.writerow(("model", "batch", "mode", "precision", "kernel", "count", "us"))
+
+    def take(row, top):
+        out.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in row])
+        sys.stdout.flush()
+        if kernels:
+            kernels.writerows(top)
+
+    chosen = list(map(int, options.batches.split(",")))
+    if options.jobs > 1:
+        cases = [(name, CASES[name][0][i], CASES[name][1], mode, precision) for mode in options.mode.split(",")
+                 for precision in options.precision.split(",") for name in options.models.split(",") for i in chosen]
+        side_by_side(cases, options, lambda c: MEMORY[c[0]][CASES[c[0]][0].index(c[1])], take)
+        return
     started = time.time()
     for mode in options.mode.split(","):
         for precision in options.precision.split(","):
             for name in options.models.split(","):
                 batches, sequence = CASES[name]
-                for i in map(int, options.batches.split(",")):
+                for i in chosen:
                     if time.time() - started > options.until:
                         print(f"not run for time: {name} {batches[i]} {mode} {precision}", file=sys.stderr)
                         continue
                     try:
                         row, top = measure(name, batches[i], sequence, mode, precision, options.optimizer, options.seconds)
-                        out.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in row])
-                        if kernels:
-                            kernels.writerows(top)
+                        take(row, top)
                     except Exception as error:  # the other cases go on
                         print(f"{name} {batches[i]} {mode} {precision}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
-                    sys.stdout.flush()
                     torch.cuda.empty_cache()
 
 
