@@ -31,6 +31,10 @@ Result<void> check(const ClosSpec& spec) {
   if (spec.tiers >= 2 && (spec.spines < 1 || spec.leaf_links < 1 || !(spec.leaf_rate.si() > 0))) {
     return wrong("a Clos whose leaves have no uplinks", "give spines, leaf_links and leaf_rate");
   }
+  if (spec.rail_only && (spec.rails < 2 || spec.tiers == 3)) {
+    return wrong(fmt::format("a rail-only Clos of {} rail{} and {} tiers", spec.rails, spec.rails == 1 ? "" : "s", spec.tiers),
+                 "rail-only fabrics have 2 rails or more, of one or two tiers each");
+  }
   if (spec.tiers == 3) {
     if (spec.leaves_per_pod < 1 || spec.cores < 1 || spec.spine_links < 1 || !(spec.spine_rate.si() > 0)) {
       return wrong("a three-tier Clos without pods or cores", "give leaves_per_pod, cores, spine_links and spine_rate");
@@ -107,6 +111,18 @@ tl::unexpected<Error> rails_do_not_fit(const ClosNeed& need) {
 }  // namespace
 
 Result<ClosSpec> clos_for(const ClosNeed& need) {
+  if (need.rail_only) {
+    ClosNeed rail = need;  // rails are alike: one of them by itself
+    rail.rail_only = false;
+    rail.rails = 1;
+    rail.hosts = ceil_div(need.hosts, std::max(1, need.rails));
+    TRUNKLINE_ASSIGN(spec, clos_for(rail));
+    spec.hosts = need.hosts;
+    spec.rails = need.rails;
+    spec.rail_only = true;
+    TRUNKLINE_TRY(check(spec));
+    return spec;
+  }
   TRUNKLINE_TRY(check(need));
   ClosSpec spec;
   spec.tiers = need.tiers;
@@ -264,7 +280,7 @@ int Clos::switches(int from, int to) const {
   if (from == to) return 0;
   const int a = leaf_of(from), b = leaf_of(to);
   if (a == b) return 1;
-  if (spec_.tiers == 1) return 0;
+  if (!joined(a, b)) return 0;
   return pod_of(a) == pod_of(b) ? 3 : 5;
 }
 
@@ -302,6 +318,7 @@ bool Clos::spine_reaches(int pod, int spine, int leaf) const {
 std::int64_t Clos::path_count(int from, int to) const {
   if (from == to) return 0;
   const int a = leaf_of(from), b = leaf_of(to);
+  if (!joined(a, b)) return 0;
   if (whole_ || a == b) {
     if (!in_service(host_link(from, Direction::up)) || !in_service(host_link(to, Direction::down))) return 0;
     if (a == b) return 1;
@@ -315,6 +332,7 @@ std::vector<std::vector<LinkId>> Clos::paths(int from, int to) const {
   std::vector<std::vector<LinkId>> out;
   if (from == to) return out;
   const int a = leaf_of(from), b = leaf_of(to);
+  if (!joined(a, b)) return out;
   const LinkId first = host_link(from, Direction::up), last = host_link(to, Direction::down);
   const auto add = [&](std::vector<LinkId> middle) {
     middle.insert(middle.begin(), first);

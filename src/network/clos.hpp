@@ -20,7 +20,7 @@ struct ClosSpec {
   int hosts_per_leaf = 32;                     // ports of a leaf towards hosts
   int rails = 1;                               // > 1: leaf r of a group takes NIC r of each of its hosts_per_leaf nodes
   bool rail_only = false;                      // rails are networks of their own: no way from one to another (one or two tiers)
-  int spines = 32;                             // two tiers: in all; three tiers: in each pod
+  int spines = 32;                             // two tiers: in all (rail-only: on each rail); three tiers: in each pod
   int leaf_links = 1;                          // parallel links between a leaf and a spine above it
   int leaves_per_pod = 0;                      // three tiers only
   int cores = 0;                               // three tiers only: core switches above spine j of every pod
@@ -42,6 +42,7 @@ struct ClosNeed {
   double oversubscription = 1;
   int rails = 1;
   Bandwidth rate;
+  bool rail_only = false;
 };
 Result<ClosSpec> clos_for(const ClosNeed& need);
 
@@ -61,7 +62,11 @@ class Clos {
   int leaves() const { return leaves_; }
   int pods() const { return pods_; }
   int leaf_of(int host) const;
-  int pod_of(int leaf) const { return spec_.tiers == 3 ? leaf / spec_.leaves_per_pod : 0; }
+  // A rail of a rail-only fabric is a pod that no core joins to others.
+  int pod_of(int leaf) const { return spec_.tiers == 3 ? leaf / spec_.leaves_per_pod : spec_.rail_only ? leaf % spec_.rails : 0; }
+  bool joined(int leaf, int other) const {
+    return leaf == other || spec_.tiers == 3 || (spec_.tiers == 2 && pod_of(leaf) == pod_of(other));
+  }
   double oversubscription(int tier) const;  // of the links above switch tier 1 or 2: capacity below / capacity above
 
   // Links. Up is towards the core. A spine is numbered within its pod, a core within those above its spine.

@@ -18,6 +18,7 @@ Result<ClosSpec> clos_of(const topology::Platform& platform) {
   need.ports = platform.fabric.ports;
   need.oversubscription = platform.fabric.oversubscription;
   need.rails = platform.fabric.rail_optimised ? nics.count : 1;
+  need.rail_only = platform.fabric.rail_only && nics.count > 1;
   need.rate = nics.rate * nics.efficiency;
   auto spec = clos_for(need);
   if (!spec) {

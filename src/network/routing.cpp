@@ -56,19 +56,18 @@ bool Router::route(const QueuePair& pair, std::vector<Hop>& hops) const {
   const LinkId first = clos_.host_link(real.source, Direction::up), last = clos_.host_link(real.destination, Direction::down);
   if (!clos_.in_service(first) || !clos_.in_service(last)) return false;
   const int from = clos_.leaf_of(real.source), to = clos_.leaf_of(real.destination);
-  if (from != to && clos_.spec().tiers == 1) return false;
+  if (!clos_.joined(from, to)) return false;
   hops.push_back({first, 1});
   if (from != to) {
     const auto policy = options_.policy;
     if (policy == Routing::spray || policy == Routing::adaptive || policy == Routing::ideal) {
-      all_paths(from, to, policy != Routing::spray, hops);
+      if (!all_paths(from, to, hops)) return false;
     } else {
       const int draws = policy == Routing::flowlet ? std::max(1, options_.flowlets) : 1;
       for (int draw = 0; draw < draws; ++draw) {
         if (!one_path(real, std::uint64_t(draw), 1.0 / draws, hops)) return false;
       }
     }
-    if (hops.size() == 1) return false;
   }
   hops.push_back({last, 1});
   return true;
@@ -79,6 +78,7 @@ bool Router::one_path(const QueuePair& pair, std::uint64_t drawn, double share, 
   const bool pinned = options_.policy == topology::Routing::pinned;
   const int from = clos_.leaf_of(pair.source), to = clos_.leaf_of(pair.destination);
   const int pod = clos_.pod_of(from), far_pod = clos_.pod_of(to);
+  const bool known = options_.remote_failures_known;
   int left = pair.destination / spec.rails;  // pinned: the digits of the destination's place
   const auto draw = [&](Place place) {
     return [&, place](int choices) {
@@ -89,29 +89,36 @@ bool Router::one_path(const QueuePair& pair, std::uint64_t drawn, double share, 
     };
   };
   const auto link = [&](LinkId id) { hops.push_back({id, share}); };
-  const auto parallel = [&](int wires, Place place, auto id_of) {
-    const int k = pick(wires, clos_.whole_, [&](int i) { return clos_.in_service(id_of(i)); }, draw(place));
-    link(id_of(k));
+  // One of the wires down. Pinned: that of the way up, so that ways which part on the way up do not meet on the way down.
+  const auto down = [&](int wires, Place place, int as_up, auto id_of) {
+    const auto open = [&](int i) { return clos_.in_service(id_of(i)); };
+    const int k = pinned ? pick(wires, clos_.whole_, open, [&](int choices) { return as_up % choices; })
+                         : pick(wires, clos_.whole_, open, draw(place));
+    if (k >= 0) link(id_of(k));
+    return k >= 0;
   };
 
   const int ways = spec.spines * spec.leaf_links;
   const auto up = [&](int i) { return clos_.leaf_link(from, i / spec.leaf_links, i % spec.leaf_links, Direction::up); };
-  const auto usable = [&](int i) { return clos_.in_service(up(i)) && clos_.spine_reaches(pod, i / spec.leaf_links, to); };
+  const auto usable = [&](int i) { return clos_.in_service(up(i)) && (!known || clos_.spine_reaches(pod, i / spec.leaf_links, to)); };
   const int way = pick(ways, clos_.whole_, usable, draw(kLeafUp));
   if (way < 0) return false;
   link(up(way));
   const int spine = way / spec.leaf_links;
   if (pod != far_pod) {
     const auto core_up = [&](int i) { return clos_.spine_link(pod, spine, i / spec.spine_links, i % spec.spine_links, Direction::up); };
-    const int higher = pick(
-        spec.cores * spec.spine_links, clos_.whole_,
-        [&](int i) { return clos_.in_service(core_up(i)) && clos_.core_reaches(spine, i / spec.spine_links, to); }, draw(kSpineUp));
+    const auto leads = [&](int i) {
+      return clos_.in_service(core_up(i)) && (!known || clos_.core_reaches(spine, i / spec.spine_links, to));
+    };
+    const int higher = pick(spec.cores * spec.spine_links, clos_.whole_, leads, draw(kSpineUp));
+    if (higher < 0) return false;
     link(core_up(higher));
     const int core = higher / spec.spine_links;
-    parallel(spec.spine_links, kCoreDown, [&](int k) { return clos_.spine_link(far_pod, spine, core, k, Direction::down); });
+    if (!down(spec.spine_links, kCoreDown, higher % spec.spine_links,
+              [&](int k) { return clos_.spine_link(far_pod, spine, core, k, Direction::down); }))
+      return false;
   }
-  parallel(spec.leaf_links, kSpineDown, [&](int k) { return clos_.leaf_link(to, spine, k, Direction::down); });
-  return true;
+  return down(spec.leaf_links, kSpineDown, way % spec.leaf_links, [&](int k) { return clos_.leaf_link(to, spine, k, Direction::down); });
 }
 
 namespace {
@@ -133,9 +140,6 @@ struct Wires {
   }
 };
 
-// What a way over several tiers counts against its rivals: its narrowest tier, or the number of its paths.
-double together(bool by_capacity, double a, double b) { return by_capacity ? std::min(a, b) : a * b; }
-
 struct WayOverCore {
   Wires up, down;
   double weight = 0;
@@ -145,69 +149,113 @@ struct WayOverSpine {
   Wires up, down;
   std::vector<WayOverCore> cores;  // none inside a pod
   double over_cores = 0, weight = 0;
-
-  void carry(double share, std::vector<Hop>& hops) const {
-    up.carry(share, hops);
-    for (const auto& core : cores) {
-      if (!(core.weight > 0)) continue;
-      core.up.carry(share * core.weight / over_cores, hops);
-      core.down.carry(share * core.weight / over_cores, hops);
-    }
-    down.carry(share, hops);
-  }
 };
 
-template <class IdOf>
-Wires wires_of(const Clos& clos, int count, bool by_capacity, IdOf id_of) {
-  Wires out;
-  for (int k = 0; k < count; ++k) out.add(id_of(k), clos.capacities()[id_of(k)], by_capacity);
-  return out;
-}
+// How traffic from one leaf to another is split over all ways. A switch that knows only its own links gives a way the weight of those, dead
+// end or not; otherwise a way counts as its narrowest tier does, or as the number of its paths.
+class Split {
+ public:
+  Split(const Clos& clos, const RoutingOptions& options)
+      : clos_(clos),
+        busy_(options.policy == topology::Routing::adaptive ? options.busy.get() : nullptr),
+        by_capacity_(options.policy != topology::Routing::spray),
+        known_(options.remote_failures_known) {}
 
-WayOverSpine way_over(const Clos& clos, int spine, int from, int to, bool by_capacity) {
-  const ClosSpec& spec = clos.spec();
-  const int pod = clos.pod_of(from), far_pod = clos.pod_of(to);
-  WayOverSpine way;
-  way.up = wires_of(clos, spec.leaf_links, by_capacity, [&](int k) { return clos.leaf_link(from, spine, k, Direction::up); });
-  way.down = wires_of(clos, spec.leaf_links, by_capacity, [&](int k) { return clos.leaf_link(to, spine, k, Direction::down); });
-  way.weight = together(by_capacity, way.up.whole, way.down.whole);
-  if (pod == far_pod) return way;
-  for (int c = 0; c < spec.cores; ++c) {
-    WayOverCore core;
-    core.up = wires_of(clos, spec.spine_links, by_capacity, [&](int k) { return clos.spine_link(pod, spine, c, k, Direction::up); });
-    core.down =
-        wires_of(clos, spec.spine_links, by_capacity, [&](int k) { return clos.spine_link(far_pod, spine, c, k, Direction::down); });
-    core.weight = together(by_capacity, core.up.whole, core.down.whole);
-    way.over_cores += core.weight;
-    way.cores.push_back(std::move(core));
+  // Appends the hops; the part that ends in dead ends is sent again over all ways. False where nothing arrives.
+  bool carry(int from, int to, double load, std::vector<Hop>& hops) const {
+    std::vector<WayOverSpine> ways;
+    double whole = 0, arrives = 0;
+    for (int s = 0; s < clos_.spec().spines; ++s) {
+      ways.push_back(way_over(s, from, to));
+      whole += ways.back().weight;
+    }
+    for (const auto& way : ways) {
+      if (way.weight > 0) arrives += way.weight / whole * arriving(way);
+    }
+    if (!(arrives > 0)) return false;
+    for (const auto& way : ways) {
+      if (way.weight > 0) carry(way, load / arrives * way.weight / whole, hops);
+    }
+    return true;
   }
-  way.weight = together(by_capacity, way.weight, way.over_cores);
-  return way;
-}
+
+ private:
+  double room(LinkId id) const {
+    constexpr double kLeast = 1e-3;  // of a full link: its queue still drains
+    const double capacity = clos_.capacities()[id];
+    return busy_ ? std::max(capacity - (*busy_)[id], kLeast * capacity) : capacity;
+  }
+
+  template <class IdOf>
+  Wires wires(int count, IdOf id_of) const {
+    Wires out;
+    for (int k = 0; k < count; ++k) out.add(id_of(k), room(id_of(k)), by_capacity_);
+    return out;
+  }
+
+  double together(double near, double far) const { return !known_ ? near : by_capacity_ ? std::min(near, far) : near * far; }
+
+  WayOverSpine way_over(int spine, int from, int to) const {
+    const ClosSpec& spec = clos_.spec();
+    const int pod = clos_.pod_of(from), far_pod = clos_.pod_of(to);
+    WayOverSpine way;
+    way.up = wires(spec.leaf_links, [&](int k) { return clos_.leaf_link(from, spine, k, Direction::up); });
+    way.down = wires(spec.leaf_links, [&](int k) { return clos_.leaf_link(to, spine, k, Direction::down); });
+    way.weight = together(way.up.whole, way.down.whole);
+    if (pod == far_pod) return way;
+    for (int c = 0; c < spec.cores; ++c) {
+      WayOverCore core;
+      core.up = wires(spec.spine_links, [&](int k) { return clos_.spine_link(pod, spine, c, k, Direction::up); });
+      core.down = wires(spec.spine_links, [&](int k) { return clos_.spine_link(far_pod, spine, c, k, Direction::down); });
+      core.weight = together(core.up.whole, core.down.whole);
+      way.over_cores += core.weight;
+      way.cores.push_back(std::move(core));
+    }
+    way.weight = together(way.weight, way.over_cores);
+    return way;
+  }
+
+  // The part of a way's traffic that reaches the far leaf.
+  static double arriving(const WayOverSpine& way) {
+    if (!(way.down.whole > 0)) return 0;
+    if (way.cores.empty()) return 1;
+    double part = 0;
+    for (const auto& core : way.cores) {
+      if (core.weight > 0 && core.down.whole > 0) part += core.weight / way.over_cores;
+    }
+    return part;
+  }
+
+  static void carry(const WayOverSpine& way, double share, std::vector<Hop>& hops) {
+    way.up.carry(share, hops);
+    for (const auto& core : way.cores) {
+      if (!(core.weight > 0)) continue;
+      core.up.carry(share * core.weight / way.over_cores, hops);
+      if (core.down.whole > 0) core.down.carry(share * core.weight / way.over_cores, hops);
+    }
+    if (way.down.whole > 0) way.down.carry(share * arriving(way), hops);
+  }
+
+  const Clos& clos_;
+  const std::vector<double>* busy_;
+  bool by_capacity_, known_;
+};
 
 }  // namespace
 
-void Router::all_paths(int from, int to, bool by_capacity, std::vector<Hop>& hops) const {
+bool Router::all_paths(int from, int to, std::vector<Hop>& hops) const {
   const int pod = clos_.pod_of(from), far_pod = clos_.pod_of(to);
   const double load = options_.policy == topology::Routing::ideal ? 1 : 1 / options_.efficiency;
-  if (clos_.grouped()) {
-    hops.push_back({clos_.leaf_group(from, Direction::up), load});
-    if (pod != far_pod) {
-      hops.push_back({clos_.pod_group(pod, Direction::up), load});
-      hops.push_back({clos_.pod_group(far_pod, Direction::down), load});
-    }
-    hops.push_back({clos_.leaf_group(to, Direction::down), load});
-    return;
+  if (!clos_.grouped() || options_.busy) return Split(clos_, options_).carry(from, to, load, hops);
+  hops.push_back({clos_.leaf_group(from, Direction::up), load});
+  if (pod != far_pod) {
+    hops.push_back({clos_.pod_group(pod, Direction::up), load});
+    hops.push_back({clos_.pod_group(far_pod, Direction::down), load});
   }
-  std::vector<WayOverSpine> ways;
-  double whole = 0;
-  for (int s = 0; s < clos_.spec().spines; ++s) {
-    ways.push_back(way_over(clos_, s, from, to, by_capacity));
-    whole += ways.back().weight;
-  }
-  for (const auto& way : ways) {
-    if (way.weight > 0) way.carry(load * way.weight / whole, hops);
-  }
+  hops.push_back({clos_.leaf_group(to, Direction::down), load});
+  return true;
 }
+
+int flowlets_of(const Bursts& bursts) { return bursts.bursts > 1 && bursts.idle >= bursts.threshold ? bursts.bursts : 1; }
 
 }  // namespace trunkline::network

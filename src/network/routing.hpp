@@ -63,7 +63,7 @@ class Router {
 
  private:
   bool one_path(const QueuePair& pair, std::uint64_t draw, double share, std::vector<Hop>& hops) const;
-  void all_paths(int from_leaf, int to_leaf, bool by_capacity, std::vector<Hop>& hops) const;
+  bool all_paths(int from_leaf, int to_leaf, std::vector<Hop>& hops) const;
   std::uint64_t hash(const QueuePair& pair, std::uint64_t draw, std::uint64_t place) const;
 
   const Clos& clos_;
