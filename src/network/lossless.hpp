@@ -17,7 +17,7 @@ enum class Lossless {
 };
 std::string name_of(Lossless kind);
 
-// Reaction points as in Zhu et al., SIGCOMM'15, section 5 and figure 14.
+// Reaction points with the parameters of Zhu et al., SIGCOMM'15.
 struct Dcqcn {
   Seconds timer = microseconds(55);         // between two increases
   int recovery = 5;                         // increases that halve the gap to the rate before the cut
@@ -44,7 +44,7 @@ struct LosslessRates {
   std::vector<double> fair, real;  // bytes per second, a flow each: max-min shares, and what pausing leaves of them
   std::vector<bool> victim;        // slowed although no link of its own path is full
   std::vector<LinkId> paused;      // links held back by the next one, ascending
-  int rounds = 0;                  // of spreading: how many hops upstream pauses reached
+  int rounds = 0;                  // of sharing anew
 };
 
 // Rates of long transfers that all run at once, when full ports hold back the ports before them.
@@ -52,15 +52,16 @@ struct LosslessRates {
 // Model: max-min shares first. A port that is full holds back each port that feeds it with flows which bring more than it passes on, once
 // their surplus would overfill its buffer: Σ size · (1 − share / rate of arrival) > buffer. A port held back passes the flows of one lane
 // on in the order of arrival, which are equal shares of it: every flow of that lane there gets no more than the slowest one. So pausing
-// spreads towards the sources; shares are worked out again until nothing changes. `fair` and `pfc_dcqcn` stop at the shares.
-// Units: bytes per second. Ignored: when pauses come and go (a port is either held back or not), buffers shared between ports, deadlock,
-// unfairness between ports of one switch.
-// Sources: DCQCN (Zhu et al., SIGCOMM'15, section 2.2: head-of-line blocking, victim flows, parking lots); tree saturation of credits:
-// Pfister and Norton, IEEE ToC 1985. Cost: a solve a round; rounds ≤ hops of the longest path + 1.
+// spreads towards the sources; then shares are worked out again, until nobody is slowed any more. `fair` and `pfc_dcqcn` stop at the
+// shares. Units: bytes per second. Ignored: when pauses come and go (a port is either held back or not), buffers shared between ports,
+// deadlock, unfairness between ports of one switch. Spraying holds back all ways into a full leaf at once (Clos::grouped). Sources: DCQCN
+// (Zhu et al., SIGCOMM'15, section 2.2: head-of-line blocking, victim flows, parking lots); tree saturation of credits: Pfister and Norton,
+// IEEE ToC 1985. Cost: a solve and a pass over all hops a round; a few rounds.
 LosslessRates lossless_rates(std::span<const double> capacities, std::span<const LosslessFlow> flows, const LosslessOptions& options);
 
 struct LosslessRun {
   std::size_t flows = 0, victims = 0, unserved = 0;  // demands
+  std::size_t paused_links = 0;                      // when all run at once
   struct {
     Bandwidth mean, min;
   } fair, real, victim_rate;                       // of demands; victim_rate.min: the worst victim
@@ -70,7 +71,7 @@ struct LosslessRun {
 };
 
 // The demands of a traffic, all together, under a lossless network: as run_traffic, beside what pausing does to it. Demands are cut into
-// options.queue_pairs as there; a queue pair's lane follows from its index and ends. Finish: shares are worked out anew whenever a demand
+// run.queue_pairs as there; queue pairs take the lanes in turn. Finish: shares are worked out anew whenever a demand
 // ends (those within 0.1 % of each other end together). DCQCN adds, each time a share rises, the time to come back to it (dcqcn_recovery).
 // Starts other than 0 are not modelled: all demands start together. Cost: O(distinct finishes × rounds × solve); for up to some 10⁴ flows.
 LosslessRun run_lossless(const Fabric& fabric, std::span<const Demand> demands, const RunOptions& run, const LosslessOptions& options);
