@@ -63,6 +63,7 @@ struct CollectiveTask {
 struct Transfer {
   int from = 0, to = 0;  // GPUs
   Bytes size;
+  int via = -1;  // GPU of the same island to whose NIC the data goes over NVLink first; -1 = from's own
 };
 
 // Transfers that run together; the next stage of the same piece begins when the last is complete. `steps` sends follow each other inside a
