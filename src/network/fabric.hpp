@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -21,6 +23,7 @@ class Fabric {
   virtual int leaves() const = 0;           // switches that hosts are attached to
   virtual int leaf_of(int host) const = 0;  // the first switch of a host's way out
   virtual std::string host_name(int host) const = 0;
+  virtual std::optional<int> host_named(std::string_view) const { return std::nullopt; }  // where hosts have names besides their numbers
   virtual Bandwidth host_rate(int host, Direction direction) const = 0;
 
   // Directed links; those from wires() on stand for groups of links (Clos::grouped).

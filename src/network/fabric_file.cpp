@@ -6,7 +6,7 @@
 
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
-#include "network/fabric_file_topology.hpp"
+#include "network/fabric_file_parts.hpp"
 
 namespace trunkline::network {
 namespace {
@@ -20,23 +20,22 @@ const io::Value& routing_block(const io::Value& value) {
   return routing && routing->is_map() ? *routing : value;
 }
 
-tl::unexpected<Error> wrong(const io::Value& map, const char* key, std::string message, std::string hint) {
-  const io::Value* field = map.find(key);
-  return bad_input((field ? *field : map).where(), fmt::format("{}: {}", key, message), std::move(hint));
-}
+bool splits(Routing policy) { return policy == Routing::spray || policy == Routing::adaptive || policy == Routing::ideal; }
 
 Result<void> read_bursts(const io::Value& block, RoutingOptions& routing) {
   Bursts bursts;
   for (const char* key : {"bursts", "pause", "flowlet_gap"}) {
-    if (block.find(key) && routing.policy != Routing::flowlet) return wrong(block, key, "belongs to the policy flowlet", "leave it out");
+    if (block.find(key) && routing.policy != Routing::flowlet)
+      return wrong_field(block, key, "belongs to the policy flowlet", "leave it out");
   }
   bursts.bursts = int(io::get_integer(block, "bursts").value_or(1));
   if (bursts.bursts > 1 && !block.find("pause"))
-    return wrong(block, "bursts", fmt::format("{} bursts without the pause between them", bursts.bursts), "give pause, for example 1 ms");
+    return wrong_field(block, "bursts", fmt::format("{} bursts without the pause between them", bursts.bursts),
+                       "give pause, for example 1 ms");
   bursts.idle = io::get_seconds(block, "pause").value_or(seconds(0));
   bursts.threshold = io::get_seconds(block, "flowlet_gap").value_or(bursts.threshold);
-  if (bursts.idle.si() < 0) return wrong(block, "pause", to_text(bursts.idle), "from 0 on");
-  if (!(bursts.threshold.si() > 0)) return wrong(block, "flowlet_gap", to_text(bursts.threshold), "above 0");
+  if (bursts.idle.si() < 0) return wrong_field(block, "pause", to_text(bursts.idle), "from 0 on");
+  if (!(bursts.threshold.si() > 0)) return wrong_field(block, "flowlet_gap", to_text(bursts.threshold), "above 0");
   routing.flowlets = bursts.idle >= bursts.threshold ? bursts.bursts : 1;
   return {};
 }
@@ -61,14 +60,19 @@ Result<void> read_routing(const io::Value& value, const Shape& shape, FabricFile
   const auto efficiency = io::get_number(block, "efficiency");
   TRUNKLINE_TRY(read_bursts(block, routing));
   if (efficiency && routing.policy != Routing::spray && routing.policy != Routing::adaptive)
-    return wrong(block, "efficiency", "belongs to the policies spray and adaptive", "leave it out");
+    return wrong_field(block, "efficiency", "belongs to the policies spray and adaptive", "leave it out");
   routing.efficiency = efficiency.value_or(1);
   routing.same_hash = io::get_bool(block, "same_hash").value_or(false);
   routing.remote_failures_known = io::get_bool(block, "far_failures_known").value_or(true);
+  if (block.find("table") && !shape.graph) return wrong_field(block, "table", "belongs to a graph", "a Clos has its own ways");
+  if (shape.table && splits(routing.policy))
+    return wrong_field(block, "policy", fmt::format("{} with forwarding tables", topology::name_of(routing.policy)),
+                       "use ecmp, flowlet or pinned");
+  if (shape.graph && block.find("far_failures_known")) return wrong_field(block, "far_failures_known", "belongs to a Clos", "leave it out");
   const auto pxn = io::get_bool(block, "pxn");
-  if (pxn && *pxn && shape.rails < 2) return wrong(block, "pxn", "a fabric without rails", "give topology.rails");
+  if (pxn && *pxn && shape.rails < 2) return wrong_field(block, "pxn", "a fabric without rails", "give topology.rails");
   if (pxn && !*pxn && shape.rail_only)
-    return wrong(block, "pxn", "rails without switches above meet only inside the nodes", "leave it out");
+    return wrong_field(block, "pxn", "rails without switches above meet only inside the nodes", "leave it out");
   if (pxn) routing.rail_local = *pxn;
   return {};
 }
@@ -77,7 +81,7 @@ Result<void> read_run(const io::Value& value, FabricFile& out) {
   if (io::get_text(value, "sharing") == "latency_weighted") out.run.sharing = Sharing::inverse_latency;
   out.run.tolerance = io::get_number(value, "tolerance").value_or(0);
   if (const auto cap = io::get_bandwidth(value, "flow_rate")) {
-    if (!(cap->si() > 0)) return wrong(value, "flow_rate", "a rate of zero", "leave it out for no limit");
+    if (!(cap->si() > 0)) return wrong_field(value, "flow_rate", "a rate of zero", "leave it out for no limit");
     out.run.flow_cap = *cap;
   }
   return {};

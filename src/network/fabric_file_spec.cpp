@@ -28,10 +28,42 @@ FieldSpec object(std::string name, std::string doc, const ObjectSpec& spec) {
 
 std::vector<std::string> policies() { return {"ideal", "ecmp", "pinned", "flowlet", "spray", "adaptive"}; }
 
+const ObjectSpec& graph_link_spec() {
+  static const ObjectSpec spec{"fabric.topology.graph.links",
+                               "links between two nodes, both directions",
+                               {
+                                   {.name = "between",
+                                    .type = FieldType::list,
+                                    .doc = "two names: [a0, s0]; ranges stand for several: [\"a[0-15]\", s0] joins a0 to a15, each to s0",
+                                    .required = true},
+                                   of(FieldType::boolean, "every", "of two ranges: each of one with each of the other; default: in pairs"),
+                                   whole("count", "parallel links; default 1", 1, 10'000),
+                                   of(FieldType::bandwidth, "rate", "of one link; default: the fabric's rate"),
+                                   of(FieldType::time, "latency", "of one link; default: the fabric's latency"),
+                               }};
+  return spec;
+}
+
+const ObjectSpec& graph_spec() {
+  static const ObjectSpec spec = [] {
+    ObjectSpec s{"fabric.topology.graph",
+                 "hosts and switches by name, and the links between them",
+                 {
+                     {.name = "hosts", .type = FieldType::list, .doc = "names; \"a[0-15]\" stands for a0 to a15", .required = true},
+                     {.name = "switches", .type = FieldType::list, .doc = "names, ranges as for hosts", .required = true},
+                     of(FieldType::list, "links", "what is joined to what"),
+                 }};
+    s.fields.back().object = &graph_link_spec();
+    s.fields.back().required = true;
+    return s;
+  }();
+  return spec;
+}
+
 const ObjectSpec& topology_spec() {
   static const ObjectSpec spec{
       "fabric.topology",
-      "the switches, by one of: clos, fat_tree, platform",
+      "the switches, by one of: clos, fat_tree, graph, platform",
       {
           whole("clos", "switch tiers; the switches are counted from ports and oversubscription, or spelt out from hosts_per_leaf on", 1,
                 3),
@@ -40,7 +72,7 @@ const ObjectSpec& topology_spec() {
           number("oversubscription", "bandwidth into a leaf switch over bandwidth out of it; default 1", 0.01, 64),
           whole("rails", "cards of a node: card i of every node on the leaf switches of rail i; default 1: none", 1, 1024),
           of(FieldType::boolean, "rail_only",
-             "with clos: 1 and rails: a switch for each rail and nothing above; rails meet inside the nodes"),
+             "every rail is a network of its own (1 or 2 tiers); rails meet inside the nodes; default false"),
           whole("hosts_per_leaf", "ports of a leaf towards hosts", 1, 1e8),
           whole("spines", "above every leaf; of three tiers: in each pod", 1, 1e6),
           whole("leaf_links", "parallel links between a leaf and a spine; default 1", 1, 1e4),
@@ -51,6 +83,7 @@ const ObjectSpec& topology_spec() {
           of(FieldType::bandwidth, "spine_rate", "of a link between spine and core; default: the hosts' rate"),
           of(FieldType::text, "fat_tree",
              "SimGrid's notation: levels;children a level;parents a level;parallel links, such as 3;8,8,16;1,8,8;1,1,1"),
+          object("graph", "a network of any shape", graph_spec()),
           of(FieldType::text, "platform", "a platform file, whose fabric is taken"),
       }};
   return spec;
@@ -71,6 +104,8 @@ const ObjectSpec& routing_spec() {
           of(FieldType::boolean, "same_hash", "every tier hashes alike, so that later choices follow from the first; default false"),
           of(FieldType::boolean, "far_failures_known",
              "switches know of links out of service that are not their own; default true: routing has converged"),
+          of(FieldType::text, "table",
+             "of a graph: a file of forwarding entries, a line each: node destination next …; * as destination: all others"),
           of(FieldType::boolean, "pxn", "data moves inside the node to the card of the destination's rail first; default: with rails"),
       }};
   return spec;

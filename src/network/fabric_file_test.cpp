@@ -61,13 +61,13 @@ TEST(FabricFile, PayloadShareScalesEveryLink) {
 
 // Rails without switches above: the way between two rails is inside a node, so everything crosses one switch.
 TEST(FabricFile, RailOnly) {
-  const auto file = from(clos("clos: 1, rails: 8, hosts: 256, rail_only: true"));
+  const auto file = from(clos("clos: 1, ports: 64, rails: 8, hosts: 256, rail_only: true"));
   ASSERT_TRUE(file) << file.error().text();
   EXPECT_EQ(file->fabric->leaves(), 8);
   const Study study = run_study(*file);
   EXPECT_EQ(study.first().max_hops, 1);
   EXPECT_EQ(study.first().unserved, 0U);
-  EXPECT_FALSE(from(clos("clos: 1, rails: 8, hosts: 256, rail_only: true") + "routing: {pxn: false}\n"));
+  EXPECT_FALSE(from(clos("clos: 1, ports: 64, rails: 8, hosts: 256, rail_only: true") + "routing: {pxn: false}\n"));
 }
 
 TEST(FabricFile, FaultsByName) {
@@ -104,11 +104,12 @@ TEST(FabricFile, CutOffFlowsAreNamed) {
 TEST(FabricFile, SaysWhatCannotBe) {
   const std::pair<std::string, std::string> cases[] = {
       {clos("clos: 2, ports: 8, hosts: 33"), "f.yaml:1: 33 hosts on 2 tiers of 8-port switches, which carry 32"},
-      {clos("clos: 2, ports: 8, hosts: 16, hosts_per_leaf: 6, spines: 4"), "f.yaml:1: a leaf needs 10 ports and has 8"},
+      {clos("clos: 2, ports: 8, hosts: 16, hosts_per_leaf: 6, spines: 4"), "f.yaml:1: hosts_per_leaf: a leaf needs 10 ports and has 8"},
       {clos("clos: 2, ports: 8, hosts: 64, hosts_per_leaf: 4, spines: 4"), "a spine needs 16 ports and has 8"},
       {clos("clos: 2, hosts: 64, hosts_per_leaf: 4"), "lacks the key \"spines\""},
       {clos("clos: 2, ports: 8, fat_tree: '2;4,4;1,2;1,2'"), "described twice"},
       {clos("ports: 8"), "says nothing of its switches"},
+      {clos("clos: 1, ports: 8, rails: 2, hosts: 17, rail_only: true"), "9 hosts on 1 tiers of 8-port switches"},
       {clos("clos: 1, ports: 8, hosts: 9"), "9 hosts on 1 tiers of 8-port switches"},
       {clos("fat_tree: '3;8,8,16;1,8,8'"), "found 3 parts"},
       {clos("fat_tree: '3;8,8,16;2,8,8;1,1,1'"), "hosts with more than one link"},
@@ -127,6 +128,53 @@ TEST(FabricFile, SaysWhatCannotBe) {
       {"topology: {clos: 2, ports: 8}\nrate: 1 Gb/s\ntraffic: {hosts: 2, matrix: [[0, 1 MB]]}\n", "1 lines for 2 hosts"},
   };
   for (const auto& [text, expected] : cases) EXPECT_NE(error_of(text).find(expected), std::string::npos) << text << "\n" << error_of(text);
+}
+
+const std::string kGraph =
+    "rate: 100 Gb/s\nlatency: 1 us\ntopology:\n  graph:\n    hosts: [\"a[0-3]\", \"b[0-3]\"]\n    switches: [s0, s1, \"t[0-1]\"]\n"
+    "    links:\n      - {between: [\"a[0-3]\", s0]}\n      - {between: [\"b[0-3]\", s1]}\n"
+    "      - {between: [s0, \"t[0-1]\"], rate: 200 Gb/s}\n      - {between: [\"t[0-1]\", s1], rate: 200 Gb/s, latency: 2 us}\n";
+
+TEST(FabricFile, AGraphByNames) {
+  const auto file = from(kGraph + kTraffic + "routing: spray\n");
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_EQ(file->fabric->hosts(), 8);
+  EXPECT_EQ(file->fabric->leaves(), 2);
+  EXPECT_EQ(file->fabric->switches(0, 7), 3);
+  EXPECT_NEAR(as_microseconds(file->fabric->latency(0, 7)), 5, 1e-3);
+  const auto result = run_study(*file).first();
+  EXPECT_NEAR(result.rate.min.si(), 12.5e9, 1);  // 4 hosts at 100 Gb/s over two ways of 200
+}
+
+TEST(FabricFile, AGraphThatCannotBe) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"      - {between: [a0, nobody]}\n", "f.yaml:12: no host or switch is called \"nobody\""},
+      {"      - {between: [a0, a0]}\n", "a link from a0 to itself"},
+      {"      - {between: [a0]}\n", "a link between 1 names"},
+      {"      - {between: [\"a[0-3]\", \"t[0-1]\"]}\n", "4 names in pairs with 2"},
+      {"      - {between: [a0, s0], rate: 0 Gb/s}\n", "f.yaml:12: rate: links of"},
+      {"      - {between: [\"a[3-0]\", s0]}\n", "where a range was expected"},
+      {"  ports: 4\n", "s0 has 6 links and 4 ports"},
+      {"  clos: 2\n", "described twice"},
+      {"  rails: 2\n", "topology.rails beside a graph"},
+  };
+  for (const auto& [more, expected] : cases)
+    EXPECT_NE(error_of(kGraph + more + kTraffic).find(expected), std::string::npos) << error_of(kGraph + more + kTraffic);
+  const std::string parted =
+      "rate: 1 Gb/s\ntopology: {graph: {hosts: [a, b], switches: [s, t], links: [{between: [a, s]}, {between: [b, t]}]}}\n";
+  EXPECT_NE(error_of(parted + kTraffic).find("no way leads from a to b"), std::string::npos);
+  const std::string alone = "rate: 1 Gb/s\ntopology: {graph: {hosts: [a, b], switches: [s], links: [{between: [a, s]}]}}\n";
+  EXPECT_NE(error_of(alone + kTraffic).find("host b has no link"), std::string::npos);
+}
+
+// A cut link of a graph takes its flows along and no other.
+TEST(FabricFile, AGraphWithAFault) {
+  const auto one_way_left = from(kGraph + kTraffic + "faults: [{link: s0 - t0}]\n");
+  ASSERT_TRUE(one_way_left) << one_way_left.error().text();
+  EXPECT_EQ(run_study(*one_way_left).first().unserved, 0U);
+  const auto cut = from(kGraph + kTraffic + "faults: [{link: a2 - s0}]\n");
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(run_study(*cut).first().cut_off.size(), 2U);
 }
 
 TEST(Study, SeedsMoveRoutesAndTraffic) {

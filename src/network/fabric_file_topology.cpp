@@ -4,48 +4,16 @@
 
 #include <array>
 #include <filesystem>
-#include <map>
 #include <optional>
 
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
 #include "io/spec.hpp"
+#include "network/fabric_file_parts.hpp"
 #include "network/platform_fabric.hpp"
 
 namespace trunkline::network {
 namespace {
-
-const io::Value& field_or(const io::Value& map, std::string_view key) {
-  const io::Value* field = map.find(key);
-  return field ? *field : map;
-}
-
-tl::unexpected<Error> wrong(const io::Value& map, std::string_view key, std::string message, std::string hint) {
-  return bad_input(field_or(map, key).where(), std::move(message), std::move(hint));
-}
-
-// An error without a place gets that of the block that asked for it.
-template <class T>
-Result<T> placed(Result<T> result, const io::Value& value) {
-  if (!result && result.error().where.line == 0) result.error().where = value.where();
-  return result;
-}
-
-// A rate above zero; `fallback` where the key is absent.
-Result<Bandwidth> rate_in(const io::Value& map, std::string_view key, std::optional<Bandwidth> fallback) {
-  const auto rate = io::get_bandwidth(map, key);
-  if (!rate && !fallback)
-    return bad_input(map.where(), fmt::format("the links have no {}", key), fmt::format("give {}, for example 400 Gb/s", key));
-  if (rate && !(rate->si() > 0))
-    return wrong(map, key, fmt::format("{}: links of {} carry nothing", key, to_text(*rate)), "give a rate above zero");
-  return rate ? *rate : *fallback;
-}
-
-Result<Seconds> time_in(const io::Value& map, std::string_view key) {
-  const Seconds t = io::get_seconds(map, key).value_or(seconds(0));
-  if (!(t.si() >= 0 && t.si() <= 1)) return wrong(map, key, fmt::format("{}: {}", key, to_text(t)), "from 0 to 1 s");
-  return t;
-}
 
 int whole_or(const io::Value& map, std::string_view key, int fallback) { return int(io::get_integer(map, key).value_or(fallback)); }
 
@@ -58,7 +26,7 @@ Result<void> add_latencies(const io::Value& file, ClosSpec& spec) {
   if (file.find("end_latency")) spec.ends = ends;
   spec.packet = io::get_bytes(file, "packet").value_or(Bytes(0));
   if (spec.packet.count() < 0 || spec.packet.count() > 1'000'000)
-    return wrong(file, "packet", "packet: " + to_text(spec.packet), "from 0 to 1 MB");
+    return wrong_field(file, "packet", to_text(spec.packet), "from 0 to 1 MB");
   return {};
 }
 
@@ -72,12 +40,13 @@ Result<void> check_ports(const io::Value& topology, const ClosSpec& spec, const 
   if (!ports) return {};
   const auto check = [&](const char* kind, const char* key, std::int64_t used) -> Result<void> {
     if (used <= *ports) return {};
-    return wrong(topology, key, fmt::format("a {} needs {} ports and has {}", kind, used, *ports), "use larger switches or fewer links");
+    return wrong_field(topology, key, fmt::format("a {} needs {} ports and has {}", kind, used, *ports),
+                       "use larger switches or fewer links");
   };
   const std::int64_t up = spec.tiers >= 2 ? std::int64_t(spec.spines) * spec.leaf_links : 0;
   TRUNKLINE_TRY(check("leaf", "hosts_per_leaf", spec.hosts_per_leaf + up));
   if (spec.tiers < 2) return {};
-  const int below = spec.tiers == 3 ? spec.leaves_per_pod : clos.leaves();
+  const int below = spec.tiers == 3 ? spec.leaves_per_pod : clos.leaves() / (spec.rail_only ? spec.rails : 1);
   TRUNKLINE_TRY(check("spine", "spines",
                       std::int64_t(below) * spec.leaf_links + (spec.tiers == 3 ? std::int64_t(spec.cores) * spec.spine_links : 0)));
   if (spec.tiers == 3) TRUNKLINE_TRY(check("core switch", "cores", std::int64_t(clos.pods()) * spec.spine_links));
@@ -96,11 +65,12 @@ Result<ClosSpec> spelt_out(const io::Value& topology, int tiers) {
                        "give it, or ports and hosts alone");
   }
   if (topology.find("oversubscription"))
-    return wrong(topology, "oversubscription", "oversubscription of a Clos that is spelt out",
-                 "it follows from hosts_per_leaf, spines and leaf_links");
+    return wrong_field(topology, "oversubscription", "of a Clos that is spelt out",
+                       "it follows from hosts_per_leaf, spines and leaf_links");
   spec.hosts = whole_or(topology, "hosts", 0);
   spec.hosts_per_leaf = whole_or(topology, "hosts_per_leaf", 0);
   spec.rails = whole_or(topology, "rails", 1);
+  spec.rail_only = io::get_bool(topology, "rail_only").value_or(false);
   spec.spines = whole_or(topology, "spines", 1);
   spec.leaf_links = whole_or(topology, "leaf_links", 1);
   spec.leaves_per_pod = whole_or(topology, "leaves_per_pod", 0);
@@ -117,38 +87,18 @@ Result<ClosSpec> counted(const io::Value& topology, int tiers, Bandwidth rate, A
   need.ports = int(*ports);
   need.oversubscription = io::get_number(topology, "oversubscription").value_or(1);
   need.rails = whole_or(topology, "rails", 1);
+  need.rail_only = io::get_bool(topology, "rail_only").value_or(false);
   need.rate = rate;
   const auto hosts = io::get_integer(topology, "hosts");
-  need.hosts = int(hosts.value_or(most_hosts(tiers, need.ports, need.oversubscription)));
+  need.hosts = int(hosts.value_or(most_hosts(tiers, need.ports, need.oversubscription) * (need.rail_only ? need.rails : 1)));
   if (!hosts) assumed.emplace_back("topology.hosts", fmt::format("{}, as many as the switches carry", need.hosts));
   return placed(clos_for(need), field_or(topology, hosts ? "hosts" : "ports"));
 }
 
-Result<ClosSpec> rail_only(const io::Value& topology, Bandwidth rate) {
-  ClosSpec spec;
-  spec.tiers = 1;
-  spec.rails = whole_or(topology, "rails", 0);
-  spec.hosts = whole_or(topology, "hosts", 0);
-  if (spec.rails < 2) return wrong(topology, "rail_only", "rail_only without rails", "give topology.rails, the cards of a node");
-  if (spec.hosts < 1) return wrong(topology, "rail_only", "rail_only without hosts", "give topology.hosts: nodes times rails");
-  spec.hosts_per_leaf = (spec.hosts + spec.rails - 1) / spec.rails;
-  spec.host_rate = rate;
-  if (const auto ports = io::get_integer(topology, "ports"); ports && spec.hosts_per_leaf > *ports) {
-    return wrong(topology, "hosts", fmt::format("{} nodes on a switch of {} ports for each rail", spec.hosts_per_leaf, *ports),
-                 "use larger switches, fewer nodes, or rails of two tiers (clos: 2)");
-  }
-  return spec;
-}
-
 Result<ClosSpec> clos_from(const io::Value& topology, int tiers, Bandwidth rate, Assumed& assumed) {
-  if (io::get_bool(topology, "rail_only").value_or(false)) {
-    if (tiers != 1)
-      return wrong(topology, "clos", fmt::format("rail_only with {} tiers", tiers), "rail_only is clos: 1, a switch for each rail");
-    return rail_only(topology, rate);
-  }
-  bool all = false;
-  for (const char* key : kSpeltOut) all = all || topology.find(key);
-  if (!all) return counted(topology, tiers, rate, assumed);
+  bool any = false;
+  for (const char* key : kSpeltOut) any = any || topology.find(key);
+  if (!any) return counted(topology, tiers, rate, assumed);
   return spelt_out(topology, tiers);
 }
 
@@ -202,7 +152,7 @@ std::string words_of(const Clos& clos) {
   const ClosSpec& spec = clos.spec();
   const auto links = [](int count) { return count > 1 ? fmt::format(" by {} links each", count) : std::string(); };
   std::string out = fmt::format("{} hosts", clos.hosts());
-  if (spec.rails > 1) out += fmt::format(" on {} rails", spec.rails);
+  if (spec.rails > 1) out += fmt::format(" on {} rails{}", spec.rails, spec.rail_only ? " that nothing joins" : "");
   if (spec.tiers == 1)
     return out + fmt::format(", {} switch{} of {} ports, none above", clos.leaves(), clos.leaves() > 1 ? "es" : "", spec.hosts_per_leaf);
   out += fmt::format(", {} leaves of {} hosts, {} spines{}{}", clos.leaves(), spec.hosts_per_leaf, spec.spines,
@@ -215,95 +165,6 @@ std::string words_of(const Clos& clos) {
   return out;
 }
 
-// --- faults ----------------------------------------------------------------------------------------------------------------
-
-// The ends of a link by its name "leaf 3 → spine 7 (1)".
-struct Ends {
-  std::string from, to, parallel;
-};
-
-Ends ends_of(const std::string& name) {
-  const std::string arrow = " → ";
-  const auto at = name.find(arrow);
-  if (at == std::string::npos) return {name, {}, {}};
-  Ends out{name.substr(0, at), name.substr(at + arrow.size()), {}};
-  if (const auto bracket = out.to.find(" ("); bracket != std::string::npos) {
-    out.parallel = out.to.substr(bracket + 1);
-    out.to.resize(bracket);
-  }
-  return out;
-}
-
-struct Fault {
-  std::string a, b, parallel;  // b empty: a switch
-  bool one_way = false;
-  double left = 0;
-  std::string words;
-  const io::Value* where = nullptr;
-  int hit = 0;
-
-  bool matches(const Ends& link) const {
-    if (b.empty()) return link.from == a || link.to == a;
-    if (!parallel.empty() && link.parallel != parallel) return false;
-    return (link.from == a && link.to == b) || (!one_way && link.from == b && link.to == a);
-  }
-};
-
-Result<Fault> fault_from(const io::Value& value) {
-  Fault fault;
-  fault.where = &value;
-  fault.left = io::get_number(value, "capacity").value_or(0);
-  const auto link = io::get_text(value, "link"), whole = io::get_text(value, "switch");
-  if (link.has_value() == whole.has_value())
-    return bad_input(value.where(), "a fault names a link or a switch", "for example {link: leaf 3 - spine 7}");
-  const std::string& text = link ? *link : *whole;
-  fault.words = fmt::format("{} {}", text, fault.left > 0 ? fmt::format("at {} %", significant(100 * fault.left)) : "out of service");
-  if (whole) {
-    fault.a = std::string(trim(text));
-    return fault;
-  }
-  for (const std::string_view separator : {"->", "→", " - ", "–"}) {
-    const auto at = text.find(separator);
-    if (at == std::string::npos) continue;
-    fault.one_way = separator == "->" || separator == "→";
-    fault.a = std::string(trim(std::string_view(text).substr(0, at)));
-    const Ends far = ends_of("→ → " + std::string(trim(std::string_view(text).substr(at + separator.size()))));
-    fault.b = far.to;
-    fault.parallel = far.parallel;
-    return fault;
-  }
-  return bad_input(value.where(), fmt::format("found \"{}\" where a link was expected", excerpt(text)),
-                   "for example leaf 3 - spine 7, or leaf 3 -> spine 7 for one direction");
-}
-
-Result<std::vector<std::string>> apply_faults(const io::Value& file, Clos& clos) {
-  std::vector<std::string> words;
-  const io::Value* list = file.find("faults");
-  if (!list || !list->is_list() || list->items().empty()) return words;
-  std::vector<Fault> faults;
-  for (const auto& item : list->items()) {
-    TRUNKLINE_ASSIGN(fault, fault_from(item));
-    faults.push_back(std::move(fault));
-  }
-  for (LinkId link = 0; link < clos.wires(); ++link) {
-    const Ends ends = ends_of(clos.name(link));
-    for (Fault& fault : faults) {
-      if (!fault.matches(ends)) continue;
-      ++fault.hit;
-      clos.scale(link, fault.left);
-    }
-  }
-  for (const Fault& fault : faults) {
-    if (fault.hit == 0) {
-      return bad_input(
-          fault.where->where(), fmt::format("no such {}: {}", fault.b.empty() ? "switch" : "link", excerpt(fault.words)),
-          fmt::format("links of this fabric are called like \"{}\", \"{}\"", clos.name(0), clos.name(LinkId(clos.wires() - 1))));
-    }
-    words.push_back(fault.words);
-  }
-  return words;
-}
-
 // --- all together ----------------------------------------------------------------------------------------------------------
 
 Result<Shape> finished(const io::Value& file, const ClosSpec& spec, Shape shape) {
@@ -314,7 +175,8 @@ Result<Shape> finished(const io::Value& file, const ClosSpec& spec, Shape shape)
   shape.host_rate = spec.host_rate;
   shape.rails = spec.rails;
   shape.routing.rail_local = spec.rails > 1;
-  TRUNKLINE_ASSIGN(faults, apply_faults(file, clos));
+  TRUNKLINE_ASSIGN(
+      faults, apply_faults(file, {clos.wires(), [&](LinkId l) { return clos.name(l); }, [&](LinkId l, double k) { clos.scale(l, k); }}));
   shape.faults = std::move(faults);
   shape.fabric = std::make_shared<ClosFabric>(std::make_shared<const Clos>(std::move(clos)));
   return shape;
@@ -325,7 +187,7 @@ Result<Shape> shape_of_platform(const io::Value& file, const std::string& folder
   if (topology.fields().size() > 1)
     return bad_input(topology.where(), "a platform's fabric with keys of its own", "leave the others out, or describe the fabric here");
   for (const char* key : {"rate", "efficiency"}) {
-    if (file.find(key)) return wrong(file, key, fmt::format("{} beside a platform, which has its own", key), "leave it out");
+    if (file.find(key)) return wrong_field(file, key, "beside a platform, which has its own", "leave it out");
   }
   TRUNKLINE_ASSIGN(platform, topology::read_platform((std::filesystem::path(folder) / *io::get_text(topology, "platform")).string()));
   TRUNKLINE_ASSIGN(spec, clos_of(platform));
@@ -342,11 +204,12 @@ Result<Shape> shape_of_platform(const io::Value& file, const std::string& folder
 Result<Shape> shape_from(const io::Value& file, const std::string& folder, Assumed& assumed) {
   const io::Value& topology = *file.find("topology");
   int kinds = 0;
-  for (const char* key : {"clos", "fat_tree", "platform"}) kinds += topology.find(key) ? 1 : 0;
+  for (const char* key : {"clos", "fat_tree", "platform", "graph"}) kinds += topology.find(key) ? 1 : 0;
   if (kinds != 1)
     return bad_input(topology.where(), kinds == 0 ? "the topology says nothing of its switches" : "the topology is described twice",
-                     "give one of: clos, fat_tree, platform");
+                     "give one of: clos, fat_tree, graph, platform");
   if (topology.find("platform")) return shape_of_platform(file, folder);
+  if (topology.find("graph")) return shape_of_graph(file, folder);
   TRUNKLINE_ASSIGN(line, rate_in(file, "rate", std::nullopt));
   const double share = io::get_number(file, "efficiency").value_or(1);
   const auto tiers = io::get_integer(topology, "clos");

@@ -19,6 +19,7 @@ struct Shape {
   Bandwidth host_rate;
   int rails = 1;
   bool rail_only = false;
+  bool graph = false, table = false;  // not a Clos; with forwarding tables
   bool from_platform = false;
   RoutingOptions routing;  // what the topology brings with it
 };
