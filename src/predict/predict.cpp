@@ -5,6 +5,7 @@
 
 #include "predict/epoch.hpp"
 #include "predict/prediction.hpp"
+#include "predict/settled.hpp"
 
 namespace trunkline::predict {
 
@@ -78,6 +79,17 @@ void set_rates(Prediction& p, const Job& job, const workload::StepWork& work, co
   p.mfu = p.model_flops_per_gpu_per_s / peak;
   p.hfu = p.mfu * (1 + work.recomputed_flops_per_sample / work.model_flops_per_sample);
 }
+
+Breakdown breakdown_of(const timeline::StepParts& parts) {
+  Breakdown b;
+  b.compute_s = double(parts.compute) * kSecond;
+  b.exposed_comm_s = double(parts.exposed_comm) * kSecond;
+  b.bubble_s = double(parts.bubble) * kSecond;
+  b.other_s = double(parts.other) * kSecond;
+  return b;
+}
+
+const Constants& constants_of(const Options& options) { return options.constants ? *options.constants : Constants::builtin(); }
 
 std::string traffic_in_layers(const Job& job) {
   const auto& p = job.parallelism;
@@ -170,6 +182,26 @@ Result<void> check_platform(const Job& job, const topology::Platform& platform) 
 
 }  // namespace
 
+workload::MemoryParts memory_at_once(const Job& job) {
+  workload::MemoryParts parts = workload::memory_of(job, workload::memory_rules(job));
+  parts.fragmentation = Bytes(0);  // the caching allocator gives fragments back before it fails
+  return parts;
+}
+
+double factor_of(const Job& job, const PlatformModel& platform, const Options& options) {
+  return options.compute_factor.value_or(constants_of(options).factor(job.framework, platform.platform().node.gpu.generation));
+}
+
+double step_s_of(const Job& job, const PlatformModel& platform, const Options& options) {
+  workload::StepWork work;
+  const auto step = time_of_step(job, platform, options, factor_of(job, platform, options), work);
+  if (!job.data && !job.checkpoint) return breakdown_of(step.parts).sum();
+  Prediction p;
+  p.breakdown = breakdown_of(step.parts);
+  add_data_and_checkpoint(job, platform.platform(), p);
+  return p.breakdown.sum();
+}
+
 std::string name_of(Trunk trunk) {
   switch (trunk) {
     case Trunk::compute: return "compute";
@@ -188,8 +220,8 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   const topology::Platform& platform = model.platform();
   TRUNKLINE_ASSIGN(job, settle(asked, model, options));
   TRUNKLINE_TRY(check_platform(job, platform));
-  const Constants& constants = options.constants ? *options.constants : Constants::builtin();
-  const double factor = options.compute_factor.value_or(constants.factor(job.framework, platform.node.gpu.generation));
+  const Constants& constants = constants_of(options);
+  const double factor = factor_of(job, model, options);
   Prediction p;
   p.platform = platform.name;
   p.gpus = platform.gpus();
@@ -201,16 +233,12 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   timeline::StepResult step = timeline::time_step(of_step.input(domains), options.slots);
   p.detail = step.detail;
   p.slots = std::move(step.slots);
-  p.breakdown.compute_s = double(step.parts.compute) * kSecond;
-  p.breakdown.exposed_comm_s = double(step.parts.exposed_comm) * kSecond;
-  p.breakdown.bubble_s = double(step.parts.bubble) * kSecond;
-  p.breakdown.other_s = double(step.parts.other) * kSecond;
-  p.memory.parts = workload::memory_of(job, workload::memory_rules(job));
-  p.memory.parts.fragmentation = Bytes(0);  // what must be there at once: the allocator gives fragments back before it fails
+  p.breakdown = breakdown_of(step.parts);
+  p.memory.parts = memory_at_once(job);
   p.memory.per_gpu = p.memory.parts.total();
   p.memory.capacity = platform.node.gpu.memory;
   p.memory.fits = p.memory.per_gpu <= p.memory.capacity;
-  if (options.extras) add_data_and_checkpoint(job, platform, p);
+  add_data_and_checkpoint(job, platform, p);
   set_rates(p, job, work, platform.node.gpu);
   if (options.extras) {
     if (!p.memory.fits) p.memory.suggestions = workload::what_would_fit(job, p.memory.capacity, p.gpus);

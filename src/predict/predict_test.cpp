@@ -170,16 +170,13 @@ TEST(Settle, RecomputesNoMoreThanItMust) {
   EXPECT_FALSE(predicted(one_layer_less, platform_of("hgx-h100", 1)).memory.fits);
 }
 
-TEST(Settle, ShardsNoMoreThanItMust) {
-  Job job = job_of(8);
+// Sharding left open: the fastest that fits, so a model that must be shared out is.
+TEST(Settle, ShardsWhatMustBeShared) {
+  Job job = job_of(32, "mpt-30b");
   job.open.sharding = job.open.recompute = true;
-  const auto sharding = [&](const char* model) {
-    job.model = *workload::builtin_model(model);
-    return predicted(job, platform_of("hgx-h100", 1)).job.parallelism.sharding;
-  };
-  EXPECT_EQ(sharding("llama-3.2-1b"), Sharding::none);
-  EXPECT_EQ(sharding("llama-2-7b"), Sharding::zero1);
-  EXPECT_EQ(sharding("mpt-30b"), Sharding::zero3);
+  const Prediction p = predicted(job, platform_of("hgx-h100", 4));
+  EXPECT_GE(p.job.parallelism.sharding, Sharding::zero2);
+  EXPECT_TRUE(p.memory.fits);
 }
 
 // `parallelism: auto` finds the fastest that fits, so no stated choice that fits is faster.
@@ -210,8 +207,11 @@ TEST(Settle, WhatWasTakenIsSaid) {
   Job job = job_of(8);
   job.open.sharding = job.open.recompute = true;
   const Prediction p = predicted(job, platform_of("hgx-h100", 1));
-  EXPECT_NE(assumption(p, "sharding").find("the least that fits"), std::string::npos);
-  EXPECT_NE(assumption(p, "recompute").find("the least that fits"), std::string::npos);
+  EXPECT_NE(assumption(p, "parallelism").find("sharding " + workload::name_of(p.job.parallelism.sharding)), std::string::npos);
+  EXPECT_NE(assumption(p, "parallelism").find("the fastest of the"), std::string::npos);
+  job.open.sharding = false;
+  job.parallelism.sharding = Sharding::zero1;
+  EXPECT_NE(assumption(predicted(job, platform_of("hgx-h100", 1)), "recompute").find("the least that fits"), std::string::npos);
 }
 
 TEST(Settle, FaultsNameWhatDoesNotMatch) {

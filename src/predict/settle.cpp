@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <vector>
 
-#include "predict/prediction.hpp"
+#include "base/quantity_text.hpp"
+#include "base/text.hpp"
+#include "predict/plans.hpp"
+#include "predict/search.hpp"
+#include "predict/settled.hpp"
 
 namespace trunkline::predict {
 
@@ -13,28 +15,31 @@ using workload::Job;
 using workload::Recompute;
 using workload::Sharding;
 
-namespace {
-
-// What must be there at once: the caching allocator gives fragments back before it fails.
-Bytes memory_of(const Job& job) {
-  const auto parts = workload::memory_of(job, workload::memory_rules(job));
-  return parts.total() - parts.fragmentation;
+void recompute_part(Job& job, Bytes capacity) {
+  job.recompute = Recompute::full;
+  const auto need = [&](double share) {
+    job.recompute_share = share;
+    return double(memory_at_once(job).total().count());
+  };
+  const double none = need(0), full = need(1), room = double(capacity.count());
+  if (full >= room || none <= full) return;
+  constexpr double kStep = 1.0 / 64;  // whole layers, about
+  // Memory is linear in the share, up to the peak of a single layer.
+  double share = std::clamp(std::ceil((none - room) / (none - full) / kStep) * kStep, 0.0, 1.0);
+  while (share < 1 && need(share) > room) share = std::min(1.0, share + kStep);
+  job.recompute_share = share;
 }
 
-// The least recomputation that fits: none, else full recomputation of as few layers as need be (memory is linear in their
-// share), else of all.
 void recompute_least(Job& job, Bytes capacity) {
   job.recompute_share = 1;
-  job.recompute = Recompute::none;
-  const double none = double(memory_of(job).count()), room = double(capacity.count());
-  if (none <= room) return;
-  job.recompute = Recompute::selective;
-  if (double(memory_of(job).count()) <= room) return;
-  job.recompute = Recompute::full;
-  const double full = double(memory_of(job).count());
-  constexpr double kStep = 1.0 / 64;  // whole layers, about
-  if (full < room && none > full) job.recompute_share = std::min(1.0, std::ceil((none - room) / (none - full) / kStep) * kStep);
+  for (const Recompute r : {Recompute::none, Recompute::selective}) {
+    job.recompute = r;
+    if (memory_at_once(job).total() <= capacity) return;
+  }
+  recompute_part(job, capacity);
 }
+
+namespace {
 
 Result<int> data_parallel(const Job& job, const topology::Platform& platform) {
   const auto& p = job.parallelism;
@@ -48,132 +53,97 @@ Result<int> data_parallel(const Job& job, const topology::Platform& platform) {
   return platform.gpus() / replica;
 }
 
-Result<void> settle_batch(Job& job) {
+Result<void> check_batch(const Job& job) {
   const int dp = job.parallelism.dp;
   if (job.batch.global % dp != 0) {
     return bad_input({job.file, 0}, fmt::format("a global batch of {} does not divide over {} data-parallel ranks", job.batch.global, dp),
                      fmt::format("use a global batch that is a multiple of {}", dp));
   }
   const std::int64_t local = job.batch.global / dp;
-  if (job.open.micro) {
-    job.batch.micro = std::clamp<std::int64_t>(job.batch.micro, 1, local);
-    while (local % job.batch.micro != 0) --job.batch.micro;
-  }
-  if (local % job.batch.micro != 0) {
-    return bad_input({job.file, 0}, fmt::format("{} samples a rank do not divide into micro-batches of {}", local, job.batch.micro),
-                     "choose a micro-batch that divides global / dp, or leave it out");
-  }
-  return {};
+  if (job.open.micro || local % job.batch.micro == 0) return {};
+  return bad_input({job.file, 0}, fmt::format("{} samples a rank do not divide into micro-batches of {}", local, job.batch.micro),
+                   "choose a micro-batch that divides global / dp, or leave it out");
 }
 
-void note(Job& job, const char* what, std::string taken) { job.assumed.emplace_back(what, std::move(taken)); }
+// In place of an earlier note on the same thing, such as "chosen (not stated)".
+void note(Job& job, const std::string& what, std::string taken) {
+  for (auto& [key, text] : job.assumed) {
+    if (key == what) return void(text = std::move(taken));
+  }
+  job.assumed.emplace_back(what, std::move(taken));
+}
 
-// All that is open once tp, pp, vpp, cp and ep are given.
+std::string recompute_words(const Job& job) {
+  const bool part = job.recompute == Recompute::full && job.recompute_share < 1;
+  return workload::name_of(job.recompute) + (part ? fmt::format(" for {:.0f} % of the layers", 100 * job.recompute_share) : "");
+}
+
+// What is open where no plan is: the ranks that are left, sequence parallelism, recomputation.
 Result<Job> finish(Job job, const topology::Platform& platform) {
   const Bytes capacity = platform.node.gpu.memory;
-  if (job.open.dp) {
-    TRUNKLINE_ASSIGN(dp, data_parallel(job, platform));
-    job.parallelism.dp = dp;
-    job.open.dp = false;
-  }
-  TRUNKLINE_TRY(settle_batch(job));
   if (job.open.sequence_parallel) {
     job.parallelism.sequence_parallel = workload::behaviour_of(job, platform.node.gpu.generation).sequence_parallel;
-    job.open.sequence_parallel = false;
     if (job.parallelism.sequence_parallel) note(job, "sequence_parallel", "true (the framework's habit)");
-  }
-  if (job.open.sharding) {
-    job.parallelism.sharding = Sharding::none;
-    for (Sharding s : {Sharding::none, Sharding::zero1, Sharding::zero3}) {
-      job.parallelism.sharding = s;
-      Job fullest = job;
-      if (job.open.recompute) fullest.recompute = Recompute::full;
-      if (job.parallelism.dp * job.parallelism.cp == 1 || memory_of(fullest) <= capacity) break;
-    }
-    job.open.sharding = false;
-    note(job, "sharding", workload::name_of(job.parallelism.sharding) + " (the least that fits)");
   }
   if (job.open.recompute) {
     recompute_least(job, capacity);
-    job.open.recompute = false;
-    const bool part = job.recompute == Recompute::full && job.recompute_share < 1;
-    note(job, "recompute",
-         workload::name_of(job.recompute) + (part ? fmt::format(" for {:.0f} % of the layers", 100 * job.recompute_share) : "") +
-             " (the least that fits)");
+    const bool fits = memory_at_once(job).total() <= capacity;
+    note(job, "recompute", recompute_words(job) + (fits ? " (the least that fits)" : " (and even that does not fit)"));
   }
   job.open = {};
   return job;
 }
 
-bool divides(const Job& job, const topology::Platform& platform, int tp, int pp) {
-  const auto& tower = job.model.towers.front();
-  if (tower.heads % tp != 0 || (pp > 1 && (job.model.towers.size() > 1 || tower.layers % pp != 0))) return false;
-  const int replica = tp * pp * job.parallelism.cp;
-  if (platform.gpus() % replica != 0) return false;
-  return job.batch.global % (platform.gpus() / replica) == 0;
+std::string plan_words(const Job& job) {
+  const auto& p = job.parallelism;
+  std::string words = fmt::format("tp {}, pp {}, dp {}", p.tp, p.pp, p.dp);
+  if (p.vpp > 1) words += fmt::format(", vpp {}", p.vpp);
+  if (p.cp > 1) words += fmt::format(", cp {}", p.cp);
+  if (p.ep > 1) words += fmt::format(", ep {}", p.ep) + (p.etp > 0 ? fmt::format(", etp {}", p.etp) : "");
+  return words +
+         fmt::format(", sharding {}, micro-batch {}, recompute {}", workload::name_of(p.sharding), job.batch.micro, recompute_words(job));
 }
 
-std::vector<int> degrees(bool open, int stated, int most) {
-  if (!open) return {stated};
-  std::vector<int> out;
-  for (int n = 1; n <= most; n *= 2) out.push_back(n);
-  return out;
+// What would help most, of what fits.
+std::string way_out(const Job& job, Bytes capacity, int gpus) {
+  constexpr std::size_t kMost = 2;
+  std::vector<std::string> ways;
+  for (const auto& s : workload::what_would_fit(job, capacity, gpus)) {
+    if (s.fits && ways.size() < kMost) ways.push_back(fmt::format("{} ({:.3g} GiB)", s.change, as_gib(s.bytes)));
+  }
+  return ways.empty() ? "no single change would make it fit" : "would fit: " + join(ways, "; ");
 }
 
-// `job` with the given degrees, everything else settled; the micro-batch only where the job leaves it open.
-Result<Job> candidate(Job job, const topology::Platform& platform, int tp, int pp, std::int64_t micro) {
-  const bool dp_stated = !job.open.dp;
-  if (dp_stated && tp * pp * job.parallelism.cp * job.parallelism.dp != platform.gpus())
-    return bad_input({}, "the stated dp leaves no room");
-  job.open.tp = job.open.pp = false;
-  job.parallelism.tp = tp;
-  job.parallelism.pp = pp;
-  job.batch.micro = micro;
-  job.open.micro = false;
-  return finish(std::move(job), platform);
-}
-
-// `parallelism: auto`: every tp within a node, pp and micro-batch that divide; the fastest that fits, else the smallest.
-Result<Job> search(const Job& asked, const PlatformModel& model, const Options& options) {
+Result<Job> settle_plan(const Job& asked, const PlatformModel& model, const Options& options) {
+  TRUNKLINE_ASSIGN(ranking, search(asked, model, options));
   const topology::Platform& platform = model.platform();
-  std::optional<Job> best, smallest;
-  double best_s = std::numeric_limits<double>::infinity();
-  Bytes least = Bytes(std::numeric_limits<std::int64_t>::max());
-  Options inner = options;
-  inner.extras = false;
-  inner.slots = false;
-  for (int tp : degrees(asked.open.tp, asked.parallelism.tp, platform.node.gpus)) {
-    for (int pp : degrees(asked.open.pp, asked.parallelism.pp, 64)) {
-      if (!divides(asked, platform, tp, pp)) continue;
-      for (int micro : degrees(asked.open.micro, int(asked.batch.micro), 16)) {
-        const auto done = candidate(asked, platform, tp, pp, micro);
-        if (!done) continue;
-        const Bytes memory = memory_of(*done);
-        if (memory < least) least = memory, smallest = *done;
-        if (memory > platform.node.gpu.memory) continue;
-        const auto p = predict(*done, model, inner);
-        if (p && p->step_s < best_s) best_s = p->step_s, best = *done;
-      }
-    }
+  const bool fits = !ranking.fastest.empty();
+  Job job = fits ? ranking.fastest.front().job : ranking.closest->job;
+  std::erase_if(job.assumed, [](const auto& pair) { return pair.second == "chosen (not stated)"; });
+  if (fits) {
+    note(job, "parallelism",
+         fmt::format("{}: the fastest of the {} plans that fit, of {} tried", plan_words(job), ranking.fitting, ranking.tried));
+    return job;
   }
-  if (!best) best = smallest;
-  if (!best) {
-    return bad_input(
-        {asked.file, 0},
-        fmt::format("no tensor and pipeline parallelism divides the model and the {} GPUs of \"{}\"", platform.gpus(), platform.name),
-        "choose a global batch that is a multiple of the GPUs, or state tp and pp");
-  }
-  const auto& p = best->parallelism;
-  note(*best, "parallelism",
-       fmt::format("tp {}, pp {}, dp {}, micro-batch {} (the fastest that fits)", p.tp, p.pp, p.dp, best->batch.micro));
-  return *best;
+  const Bytes capacity = platform.node.gpu.memory;
+  note(job, "parallelism",
+       fmt::format("nothing that was tried fits ({} plans); the closest needs {:.3g} of {:.3g} GiB a GPU: {}; {}", ranking.tried,
+                   as_gib(ranking.closest->memory), as_gib(capacity), plan_words(job), way_out(job, capacity, platform.gpus())));
+  return job;
 }
 
 }  // namespace
 
-Result<Job> settle(const Job& job, const PlatformModel& platform, const Options& options) {
-  if (job.open.tp || job.open.pp) return search(job, platform, options);
-  return finish(job, platform.platform());
+Result<Job> settle(const Job& asked, const PlatformModel& model, const Options& options) {
+  const bool plan_open = leaves_plan_open(asked), degrees_open = asked.open.tp || asked.open.pp || asked.open.cp;
+  Job job = asked;
+  if (job.open.dp && !degrees_open) {
+    TRUNKLINE_ASSIGN(dp, data_parallel(job, model.platform()));
+    job.parallelism.dp = dp;
+    job.open.dp = false;
+  }
+  if (!degrees_open) TRUNKLINE_TRY(check_batch(job));
+  return plan_open ? settle_plan(job, model, options) : finish(std::move(job), model.platform());
 }
 
 }  // namespace trunkline::predict

@@ -214,7 +214,6 @@ class RowReader {
     if (number("micro_batch")) {
       job.batch.micro = std::int64_t(*number("micro_batch"));
     } else {
-      job.open.micro = true;
       job.batch.micro = 1;
       assume("micro_batch", "1 (not stated)");
     }

@@ -81,7 +81,7 @@ Result<void> read_training(const io::Value& value, Job& job, Notes& notes) {
   read_precision(training, job, notes);
   job.open.recompute = !states(training, "recompute");
   if (job.open.recompute) {
-    notes.add("training.recompute", "the least that fits the memory (not stated)");
+    notes.add("training.recompute", "chosen (not stated)");
   } else {
     job.recompute = *recompute_from(*io::get_text(training, "recompute"));
   }

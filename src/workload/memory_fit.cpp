@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "workload/memory.hpp"
+#include "workload/split_rules.hpp"
 
 namespace trunkline::workload {
 namespace {
@@ -98,12 +99,6 @@ class Suggester {
     return std::gcd(job_.model.towers.front().experts.count, std::max(1, p.dp * p.cp * p.tp / etp));
   }
 
-  bool may_split(int tp) const {
-    return std::all_of(job_.model.towers.begin(), job_.model.towers.end(), [&](const Tower& t) {
-      return t.heads % tp == 0 && t.ffn % tp == 0 && (t.kv_heads % tp == 0 || tp % t.kv_heads == 0);
-    });
-  }
-
   // Takes the ranks from data parallelism; false where they do not divide (more GPUs are a suggestion of their own).
   static bool take_ranks(Parallelism& p, int factor) {
     if (p.dp % factor != 0) return false;
@@ -120,7 +115,7 @@ class Suggester {
     for (int factor = 2; job_.parallelism.tp * factor <= kLargestTensorGroup; factor *= 2) {
       Job job = job_;
       job.parallelism.tp *= factor;
-      if (!may_split(job.parallelism.tp)) break;
+      if (!splits_over(job.model, job.parallelism.tp)) break;
       if (!take_ranks(job.parallelism, factor)) break;
       add(fmt::format("parallelism.tp: {}, dp: {}", job.parallelism.tp, job.parallelism.dp), job);
       if (found_.back().fits) break;
