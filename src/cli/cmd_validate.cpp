@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <thread>
 
 #include "cli/cmd.hpp"
 #include "io/csv.hpp"
 #include "io/files.hpp"
 #include "report/validate_report.hpp"
 #include "validate/clip_table.hpp"
-#include "validate/nccl_table.hpp"
+#include "validate/columns.hpp"
+#include "validate/nccl_evidence.hpp"
+#include "validate/nccl_fit.hpp"
 #include "validate/training.hpp"
 
 namespace trunkline::cli {
@@ -16,12 +20,13 @@ namespace {
 struct ValidateOptions {
   std::vector<std::string> tables;
   std::string fit;
+  int jobs = int(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
   bool ablation = false, rows = false, trivial = false;
 };
 
 struct Effect {
   const char* name;
-  bool timeline::Effects::* on;
+  bool timeline::Effects::*on;
 };
 
 constexpr Effect kEffects[] = {
@@ -36,61 +41,66 @@ constexpr Effect kEffects[] = {
     {"fitted constants", &timeline::Effects::fitted},
 };
 
-enum class TableKind { training, collectives, clip, other };
-
-// By its columns, as nobody should have to say what a table is.
-TableKind kind_of(const io::CsvTable& table) {
-  if (table.has("iter_time_s")) return TableKind::training;
-  if (table.has("busbw_GBs")) return TableKind::collectives;
-  if (table.has("image_width") && table.has("samples_s")) return TableKind::clip;
-  return TableKind::other;
-}
-
-report::OtherTable other_table(const io::CsvTable& table) {
-  report::OtherTable other{table.file(), {}};
-  for (const auto& row : table.rows()) {
-    const std::string& id = table.cell(row, "row_id");
-    other.rows.emplace_back(id.empty() ? fmt::format("line {}", row.line) : id, table.cell(row, "table_id"));
-  }
-  return other;
-}
-
 report::Ablation ablation_of(const std::string& name, const validate::TrainingValidation& v) {
   return {name, v.overall, v.median_of_tables};
 }
 
-void add_ablations(const std::vector<io::CsvTable>& tables, const Session& session, report::Validation& validation) {
+void add_ablations(const std::vector<io::CsvTable>& tables, const ValidateOptions& o, const Session& session,
+                   report::Validation& validation) {
   validation.ablations.push_back(ablation_of("nothing (the model itself)", *validation.training));
   for (const Effect& effect : kEffects) {
     validate::TrainingOptions options;
     options.refit = true;  // without an effect the constants mean something else
+    options.jobs = o.jobs;
     options.effects.*effect.on = false;
     session.output.progress(fmt::format("without {}", effect.name));
     validation.ablations.push_back(ablation_of(effect.name, validate::validate_training(tables, options)));
   }
 }
 
+Result<void> add_collectives(const io::CsvTable& table, int jobs, report::Validation& validation) {
+  TRUNKLINE_ASSIGN(rows, validate::validate_collectives(table));
+  report::CollectiveTable out{table.file(), std::move(rows), {}, false, {}};
+  out.left_out = validate::holds_all_fitted_systems(out.rows);
+  if (out.left_out) out.rows = validate::leave_one_system_out(std::move(out.rows), jobs);
+  out.summary = validate::summary_of(out.rows);
+  for (const auto& s : out.summary.systems) {
+    if (s.median_abs > validate::kLargeMiss) out.far_off.push_back({s.system, validate::evidence_of(out.rows, s.system)});
+  }
+  validation.collectives.push_back(std::move(out));
+  return {};
+}
+
 // Reads one table; training tables are kept aside, as leaving one out needs them all.
-Result<void> add_table(const std::string& file, const Session& session, std::vector<io::CsvTable>& training,
+Result<void> add_table(const std::string& file, const ValidateOptions& o, const Session& session, std::vector<io::CsvTable>& training,
                        report::Validation& validation) {
   TRUNKLINE_ASSIGN(table, io::CsvTable::read(file));
+  const auto kind = validate::kind_of(table);
+  if (!kind) return bad_input({file, 1}, "no kind of table is known by these columns", "looked for " + validate::columns_looked_for());
   session.output.progress(fmt::format("{}: {} rows", file, table.rows().size()));
-  switch (kind_of(table)) {
-    case TableKind::training: training.push_back(std::move(table)); break;
-    case TableKind::collectives: {
-      TRUNKLINE_ASSIGN(rows, validate::validate_collectives(table));
-      auto summary = validate::summary_of(rows);
-      validation.collectives.push_back({file, std::move(rows), std::move(summary)});
-      break;
-    }
-    case TableKind::clip: {
+  validation.files.push_back({file, *kind, int(table.rows().size()), validate::unused_columns(*kind, table)});
+  switch (*kind) {
+    case validate::TableKind::training: training.push_back(std::move(table)); break;
+    case validate::TableKind::collectives: return add_collectives(table, o.jobs, validation);
+    case validate::TableKind::clip: {
       TRUNKLINE_ASSIGN(fitted, validate::validate_clip(table));
       auto rows = validate::leave_one_table_out(std::move(fitted));
       auto summary = validate::summary_of(rows);
       validation.clips.push_back({file, std::move(rows), std::move(summary)});
       break;
     }
-    case TableKind::other: validation.others.push_back(other_table(table)); break;
+    case validate::TableKind::storage: {
+      TRUNKLINE_ASSIGN(rows, validate::validate_storage(table));
+      auto summary = validate::summary_of(rows);
+      validation.storages.push_back({file, std::move(rows), std::move(summary)});
+      break;
+    }
+    case validate::TableKind::point_to_point: {
+      TRUNKLINE_ASSIGN(rows, validate::validate_point_to_point(table));
+      auto summary = validate::summary_of(rows);
+      validation.links.push_back({file, std::move(rows), std::move(summary)});
+      break;
+    }
   }
   return {};
 }
@@ -101,19 +111,17 @@ Result<int> validate_tables(const ValidateOptions& o, Session& session) {
   report::Validation validation;
   validation.rows = o.rows;
   std::vector<io::CsvTable> training;
-  for (const auto& file : o.tables) TRUNKLINE_TRY(add_table(file, session, training, validation));
-  if (validation.others.size() == o.tables.size()) {
-    return bad_input({o.tables.front(), 1}, "no kind of table is known by these columns",
-                     "training tables have iter_time_s, collective tables busbw_GBs, CLIP tables image_width");
-  }
+  for (const auto& file : o.tables) TRUNKLINE_TRY(add_table(file, o, session, training, validation));
   if (training.empty() && (o.ablation || o.trivial || !o.fit.empty())) {
-    return usage_error("--fit, --ablation and --trivial need a training table", "training tables have the column iter_time_s");
+    return usage_error("--fit, --ablation and --trivial need a training table",
+                       "training tables have the columns iter_time_s, layers, gpus");
   }
   validate::TrainingOptions options;
   options.refit = !o.fit.empty() || o.ablation;
+  options.jobs = o.jobs;
   if (!training.empty()) validation.training = validate::validate_training(training, options);
   if (o.trivial) validation.trivial = validate::trivial_predictor(training);
-  if (o.ablation) add_ablations(training, session, validation);
+  if (o.ablation) add_ablations(training, o, session, validation);
   if (!o.fit.empty()) TRUNKLINE_TRY(io::write_file(o.fit, predict::to_yaml(validation.training->constants)));
   TRUNKLINE_TRY(session.output.write(report::validation_document(validation, session.context)));
   return 0;
@@ -128,11 +136,17 @@ Command validate_command() {
   command.answers = "how far predictions are from published or measured results";
   command.examples = {{"trunkline validate data/published/*.csv", "error a table, framework and GPU generation"},
                       {"trunkline validate data/published/*.csv --ablation", "what each effect of the model contributes"}};
-  command.notes = "The kind of a table is known by its columns. Every table is judged by constants fitted without its rows.";
+  command.notes =
+      "The kind of a table is known by its columns. Every table is judged by constants fitted without its rows. Nothing that cannot be "
+      "read is taken for a default: such a row is skipped with its reason.";
   command.declare = [](CLI::App& app) -> Action {
     auto o = std::make_shared<ValidateOptions>();
     app.add_option("TABLE", o->tables, "CSV tables of results");
     app.add_option("--fit", o->fit, "write the constants fitted to all given training tables")->type_name("FILE");
+    app.add_option("--jobs", o->jobs, "threads; the answer is the same with any number")
+        ->type_name("N")
+        ->check(CLI::Range(1, 256))
+        ->default_str("one a core");
     app.add_flag("--ablation", o->ablation, "the error with each effect of the model switched off");
     app.add_flag("--rows", o->rows, "show every row");
     app.add_flag("--trivial", o->trivial, "beside it the predictor to beat: model FLOPs over one rate a GPU type");

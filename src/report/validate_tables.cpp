@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/quantity_text.hpp"
 #include "report/validate_report.hpp"
+#include "validate/nccl_evidence.hpp"
 
 namespace trunkline::report {
 
@@ -36,7 +38,8 @@ void add_group(const std::string& name, const std::vector<ErrorSummary>& list, c
       row.resize(8, Cell("–"));
     }
     if (trivial) {
-      const auto other = std::find_if(trivial->begin(), trivial->end(), [&](const auto& t) { return t.name == s.name; });
+      const auto other =
+          std::find_if(trivial->begin(), trivial->end(), [&](const auto& t) { return t.name == s.name && t.file == s.file; });
       row.emplace_back(other != trivial->end() && other->judged > 0 ? percent(other->median_abs) : "–");
     }
     table.add(std::move(row));
@@ -60,11 +63,7 @@ void add_training(const Validation& v, Document& document) {
   add_group("together", all, trivial ? &trivial_all : nullptr, table);
   if (!t.beside.empty()) add_group("predicted beside, not judged", t.beside, nullptr, table);
   document.blocks.emplace_back(std::move(table));
-  document.paragraph(
-      "median, mean, 90th: of |predicted - measured| / measured; bias: mean of the signed error; covered: measured times inside the 80 % "
-      "interval" +
-          std::string(trivial ? "; trivial: the median with model FLOPs over one fitted rate a GPU type" : ""),
-      Tone::dim);
+  if (trivial) document.paragraph("trivial: the median with model FLOPs over one fitted rate a GPU type", Tone::dim);
   std::string words = fmt::format("median over tables of their median error: {} %", percent(t.median_of_tables));
   if (trivial) words += fmt::format("; of the trivial predictor: {} %", percent(trivial->median_of_tables));
   document.paragraph(words);
@@ -79,34 +78,57 @@ void add_ablations(const Validation& v, Document& document) {
   document.blocks.emplace_back(std::move(table));
 }
 
-void add_collectives(const CollectiveTable& c, Document& document) {
-  Table table;
-  table.title = fmt::format("collectives from 1 MiB on, by system ({})", c.file);
-  table.columns = {{"system"}, right("rows"), right("median |error| %"), right("mean |error| %"), right("median error %")};
-  for (const auto& s : c.summary.systems) {
-    table.add(
-        {s.system, fmt::format("{}", s.rows), percent(s.median_abs), percent(s.mean_abs), fmt::format("{:+.1f}", 100 * s.median_signed)});
+// What the columns of figures mean, said once.
+constexpr const char* kFigures =
+    "median, mean, 90th: of |predicted - measured| / measured in %; bias: mean of the signed error; covered: % of the measured times "
+    "inside "
+    "the 80 % interval";
+
+void add_far_off(const CollectiveTable& c, Document& document) {
+  for (const auto& far : c.far_off) {
+    if (far.facts.empty()) continue;
+    Table list;
+    list.title = fmt::format("what is different on {}, whose median error is above {:.0f} %", far.system, 100 * validate::kLargeMiss);
+    list.columns = {{""}, {"", Align::left, true}};
+    list.bullets = true;
+    for (const auto& fact : far.facts) list.add({"-", fact});
+    document.blocks.emplace_back(std::move(list));
   }
-  document.blocks.emplace_back(std::move(table));
-  document.paragraph(fmt::format(
-      "median over systems: {} %; of {} rows {} are predicted and {} judged; below 1 MiB {} % of {} rows lie within a factor of 1.6",
-      percent(c.summary.median_of_medians), c.summary.rows, c.summary.predicted, c.summary.counted, percent(c.summary.small_within),
-      c.summary.small_rows));
 }
 
-void add_clip(const ClipTable& c, Document& document) {
+void add_collectives(const CollectiveTable& c, Document& document) {
   Table table;
-  table.title = fmt::format("CLIP training throughput ({}), each table judged by a constant fitted without its rows", c.file);
-  table.columns = {
-      {"table"},         right("rows"), right("predicted"), right("median |error| %"), right("mean |error| %"), right("mean error %"),
-      right("covered %")};
-  auto groups = c.summary.tables;
-  groups.push_back(c.summary.overall);
-  groups.back().table = "together";
+  table.title = fmt::format("collectives from 1 MiB on ({}), {}", c.file,
+                            c.left_out ? "each system judged by constants fitted without its rows" : "judged by the built-in constants");
+  table.columns = {{"system"}, right("rows"), right("median"), right("mean"), right("bias"), right("covered")};
+  for (const auto& s : c.summary.systems) {
+    table.add({s.system, fmt::format("{}", s.rows), percent(s.median_abs), percent(s.mean_abs),
+               fmt::format("{:+.1f}", 100 * s.median_signed), fmt::format("{:.0f}", 100 * s.covered)});
+  }
+  if (c.summary.systems.empty()) table.add({{"no row is judged", Tone::dim}});
+  document.blocks.emplace_back(std::move(table));
+  std::string words =
+      c.summary.systems.empty() ? std::string() : fmt::format("median over systems: {} %; ", percent(c.summary.median_of_medians));
+  words += fmt::format("of {} rows {} are predicted and {} judged", c.summary.rows, c.summary.predicted, c.summary.counted);
+  if (c.summary.counted > 0) words += fmt::format(", {:.0f} % of them inside the 80 % interval", 100 * c.summary.covered);
+  if (c.summary.small_rows > 0)
+    words += fmt::format("; below 1 MiB {} % of {} rows lie within a factor of 1.6", percent(c.summary.small_within), c.summary.small_rows);
+  document.paragraph(words);
+  add_far_off(c, document);
+}
+
+// A kind whose groups are few: one line each, then all together.
+void add_simple(std::string title, const char* group, std::vector<ErrorSummary> groups, ErrorSummary overall, Document& document) {
+  Table table;
+  table.title = std::move(title);
+  table.columns = {{group},       right("rows"), right("eligible"), right("predicted"), right("median"),
+                   right("mean"), right("90th"), right("bias"),     right("covered")};
+  overall.name = "together";
+  if (groups.size() != 1) groups.push_back(std::move(overall));
   for (const auto& g : groups) {
-    std::vector<Cell> row = {g.table, fmt::format("{}", g.rows), fmt::format("{}", g.predicted)};
-    if (g.predicted > 0) {
-      for (double v : {g.median_abs, g.mean_abs}) row.emplace_back(percent(v));
+    std::vector<Cell> row = {g.name, fmt::format("{}", g.rows), fmt::format("{}", g.eligible), fmt::format("{}", g.predicted)};
+    if (g.judged > 0) {
+      for (double v : {g.median_abs, g.mean_abs, g.p90_abs}) row.emplace_back(percent(v));
       row.emplace_back(fmt::format("{:+.1f}", 100 * g.mean_signed));
       row.emplace_back(fmt::format("{:.0f}", 100 * g.covered));
     } else {
@@ -124,46 +146,58 @@ Table row_table(const Validation& v, bool exact) {
   table.columns = {{"id"},         {"table_id"},    {"kind"},      right("measured_s"), right("predicted_s"),
                    right("low_s"), right("high_s"), right("error")};
   const auto number = [&](double x) { return exact ? fmt::format("{}", x) : significant(x); };
-  if (v.training) {
-    for (const auto& r : v.training->results) {
-      if (!r.row.skip.empty()) continue;
-      const bool measured = r.row.measured_s > 0;
-      table.add({r.row.id, r.row.table, "training", measured ? number(r.row.measured_s) : "", number(r.predicted_s), number(r.low_s),
-                 number(r.high_s), measured ? number(r.error) : ""});
-    }
-  }
-  for (const auto& c : v.collectives) {
-    for (const auto& r : c.rows) {
-      if (r.predicted()) table.add({r.id, r.table, "collectives", number(r.measured_s), number(r.predicted_s), "", "", number(r.error)});
-    }
-  }
-  for (const auto& c : v.clips) {
-    for (const auto& r : c.rows) {
-      if (r.predicted())
-        table.add({r.id, r.table, "clip", number(r.measured_s), number(r.predicted_s), number(r.low_s), number(r.high_s), number(r.error)});
-    }
+  for (const auto& [kind, r] : rows_of(v)) {
+    if (!r->predicted()) continue;
+    table.add({r->id, r->table, validate::name_of(kind), number(r->measured_s), number(r->predicted_s), number(r->low_s), number(r->high_s),
+               number(r->error)});
   }
   return table;
 }
 
-Table skipped_table(const Validation& v) {
+// Most frequent reasons first. A table of thousands of bad cells must not bury its answer.
+Table skipped_table(const Validation& v, bool all) {
+  constexpr std::size_t kShown = 40;
   std::map<std::string, int> reasons;
-  if (v.training) {
-    for (const auto& r : v.training->results) reasons[r.row.skip] += !r.row.skip.empty();
+  for (const auto& [kind, r] : rows_of(v)) {
+    if (!r->predicted()) ++reasons[r->skipped_reason];
   }
-  for (const auto& c : v.collectives) {
-    for (const auto& r : c.rows) reasons[r.skipped_reason] += !r.predicted();
-  }
-  for (const auto& c : v.clips) {
-    for (const auto& r : c.rows) reasons[r.skipped_reason] += !r.predicted();
-  }
-  for (const auto& other : v.others) reasons[std::string(kOtherReason) + ": " + other.file] += int(other.rows.size());
-  reasons.erase("");
+  std::vector<std::pair<std::string, int>> sorted(reasons.begin(), reasons.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   Table table;
   table.title = "rows that could not be predicted";
   table.columns = {right("rows"), {"why", Align::left, true}};
-  for (const auto& [reason, count] : reasons) table.add({fmt::format("{}", count), reason});
+  int rest = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (all || i < kShown)
+      table.add({fmt::format("{}", sorted[i].second), sorted[i].first});
+    else
+      rest += sorted[i].second;
+  }
+  if (rest > 0)
+    table.add(
+        {{fmt::format("{}", rest), Tone::dim}, {fmt::format("{} more reasons: see --rows or --json", sorted.size() - kShown), Tone::dim}});
   return table;
+}
+
+void add_counts(const Validation& v, Document& document) {
+  Table table;
+  table.title = "rows by kind of table";
+  table.columns = {{"kind"},         right("tables"), right("rows"),     right("eligible"), right("predicted"),
+                   right("skipped"), right("beside"), right("left out"), right("judged")};
+  for (const auto& k : kinds_of(v)) {
+    std::vector<Cell> row = {validate::name_of(k.kind), fmt::format("{}", k.tables)};
+    for (const int count : {k.overall.rows, k.overall.eligible, k.overall.predicted, k.overall.skipped, k.overall.beside,
+                            k.overall.left_out, k.overall.judged})
+      row.emplace_back(fmt::format("{}", count));
+    table.add(std::move(row));
+  }
+  document.blocks.emplace_back(std::move(table));
+  document.paragraph(
+      "rows = eligible + beside + left out; eligible = predicted + skipped. Eligible: states what a prediction needs, and the table names "
+      "no "
+      "reason against it; beside: not eligible, predicted nevertheless; left out: not eligible, not predicted; judged: predicted and "
+      "counted (of a long training table every k-th row)",
+      Tone::dim);
 }
 
 }  // namespace
@@ -173,10 +207,23 @@ Document validation_document(const Validation& v, const Context& context) {
   if (v.training) add_training(v, document);
   if (!v.ablations.empty()) add_ablations(v, document);
   for (const auto& c : v.collectives) add_collectives(c, document);
-  for (const auto& c : v.clips) add_clip(c, document);
+  for (const auto& c : v.clips) {
+    add_simple(fmt::format("CLIP training throughput ({}), each table judged by a constant fitted without its rows", c.file), "table",
+               c.summary.tables, c.summary.overall, document);
+  }
+  for (const auto& s : v.storages) {
+    add_simple(fmt::format("ingest and storage ({}), each row predicted from the table's others", s.file), "kind", s.summary.kinds,
+               s.summary.overall, document);
+  }
+  for (const auto& p : v.links) {
+    add_simple(fmt::format("point to point ({}), transfers of 4 MiB and more against the catalogue's links", p.file), "table",
+               p.summary.tables, p.summary.overall, document);
+  }
   if (v.rows) document.blocks.emplace_back(row_table(v, false));
-  Table skipped = skipped_table(v);
+  Table skipped = skipped_table(v, v.rows);
   if (!skipped.rows.empty()) document.blocks.emplace_back(std::move(skipped));
+  add_counts(v, document);
+  document.paragraph(kFigures, Tone::dim);
   document.data = row_table(v, true);
   document.json = validation_json(v, context);
   return document;

@@ -8,6 +8,7 @@
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
 #include "stats/summary.hpp"
+#include "validate/columns.hpp"
 
 namespace trunkline::validate {
 
@@ -44,14 +45,14 @@ class RowReader {
   RowReader(const io::CsvTable& table, const io::CsvRow& row) : table_(table), row_(row) {}
 
   ClipRow read() {
-    out_.id = text("row_id");
+    out_.id = row_name(table_, row_);
     out_.file = table_.file();
-    out_.table = text("table_id");
+    out_.table = table_name(table_, row_);
     out_.model = text("model");
     out_.line = row_.line;
     Job job;
     topology::Platform platform;
-    if (model(job) && node(platform) && measured() && training(job, platform)) {
+    if (readable() && model(job) && node(platform) && measured() && training(job, platform)) {
       out_.job = std::move(job);
       out_.platform = std::move(platform);
     }
@@ -65,16 +66,31 @@ class RowReader {
     out_.skipped_reason = std::move(why);
     return false;
   }
+  // For rows that lack what a prediction needs, or are of another kind: not eligible.
+  bool leave_out(std::string why) {
+    out_.eligible = false;
+    return skip(std::move(why));
+  }
   void assume(const char* what, std::string taken) { out_.assumed.emplace_back(what, std::move(taken)); }
+
+  // A cell that holds something other than its column may is said, never read as if it were empty.
+  bool readable() {
+    const std::string problem = unreadable_cell(TableKind::clip, table_, row_);
+    return problem.empty() || skip(problem);
+  }
 
   bool measured() {
     const double gpus = number("gpus");
     double rate = number("samples_s");
     if (rate <= 0) rate = number("samples_s_gpu") * gpus;
+    const double each = number("batch_per_gpu") * gpus;
     double batch = number("global_batch");
-    if (batch <= 0) batch = number("batch_per_gpu") * gpus;
-    if (rate <= 0) return skip("no throughput stated");
-    if (batch <= 0) return skip("batch not stated");
+    if (batch <= 0) batch = each;
+    if (rate <= 0) return leave_out("samples_s: not stated, nor samples_s_gpu");
+    if (batch <= 0) return leave_out("global_batch: not stated, nor batch_per_gpu");
+    if (each > 0 && std::abs(each / batch - 1) > 0.01)
+      return skip(cell_problem("global_batch", text("global_batch"),
+                               fmt::format("is not batch_per_gpu {} × gpus {}", text("batch_per_gpu"), gpus)));
     out_.measured_s = batch / rate;
     return true;
   }
@@ -96,21 +112,23 @@ class RowReader {
   }
 
   bool model(Job& job) {
-    const double image = number("image_size"), patch = number("patch"), width = number("image_width"), layers = number("image_layers");
-    const double text_width = number("text_width"), text_layers = number("text_layers");
-    if (image <= 0 || patch <= 0 || width < 64 || layers <= 0 || text_width < 64 || text_layers <= 0) {
-      return skip("not an image-text transformer whose shape the row states");
+    for (const char* column :
+         {"image_width", "image_size", "patch", "image_layers", "text_width", "text_layers", "vocab", "context_length"}) {
+      if (text(column).empty()) return leave_out(fmt::format("{}: not stated; only image-text transformers are predicted", column));
     }
-    Tower vision = tower("vision", width, layers, 0);
+    const double image = number("image_size"), patch = number("patch");
+    if (patch > image) return skip(cell_problem("patch", text("patch"), "is larger than the image (image_size)"));
+    if (number("text_heads") > number("text_width"))
+      return skip(cell_problem("text_heads", text("text_heads"), "is more than the width of the text tower (text_width)"));
+    Tower vision = tower("vision", number("image_width"), number("image_layers"), 0);
     vision.image = int(image);
     vision.patch = int(patch);
     vision.patch_bias = false;
     vision.embedding_norm = true;
-    Tower words = tower("text", text_width, text_layers, number("text_heads"));
+    Tower words = tower("text", number("text_width"), number("text_layers"), number("text_heads"));
     words.causal = true;
     words.vocab = std::int64_t(number("vocab"));
     words.max_positions = std::int64_t(number("context_length"));
-    if (words.vocab <= 0 || words.max_positions <= 0) return skip("vocabulary or text length not stated");
     vision.projection = words.projection = words.hidden;
     job.model.name = out_.model;
     job.model.kind = workload::Model::Kind::contrastive;
@@ -141,7 +159,7 @@ class RowReader {
   bool node(topology::Platform& platform) {
     const std::string gpu = lower(text("gpu_type"));
     const int gpus = int(number("gpus")), per_node = int(number("gpus_per_node"));
-    if (gpus <= 0) return skip("number of GPUs not stated");
+    if (gpus <= 0) return leave_out("gpus: not stated");
     for (const Host& host : kHosts) {
       if (!gpu.starts_with(host.gpu) || gpu.find(host.memory) == std::string::npos || (host.per_node > 0 && host.per_node != per_node))
         continue;
@@ -151,11 +169,12 @@ class RowReader {
       assume("node", host.node);
       break;
     }
-    if (platform.node.gpu.id.empty()) return skip(fmt::format("no ready-made node for \"{}\"", text("gpu_type")));
+    if (platform.node.gpu.id.empty()) return skip(cell_problem("gpu_type", text("gpu_type"), "has no ready-made node"));
     const int original = platform.node.gpus;
     platform.node.gpus = std::min(per_node > 0 ? per_node : original, gpus);
     platform.node.nics.count = std::max(1, platform.node.nics.count * platform.node.gpus / original);
-    if (gpus % platform.node.gpus != 0) return skip("the GPUs do not fill whole nodes");
+    if (gpus % platform.node.gpus != 0)
+      return skip(fmt::format("gpus: {} do not fill whole nodes of {} (gpus_per_node)", gpus, platform.node.gpus));
     platform.nodes = gpus / platform.node.gpus;
     platform.name = out_.table;
     platform.fabric.present = platform.nodes > 1;
@@ -168,22 +187,22 @@ class RowReader {
   }
 
   bool precision(Job& job, const catalog::Gpu& gpu) {
-    const std::string stated = lower(text("precision"));
     auto& compute = job.precision.compute;
     job.precision.parameters = catalog::Precision::fp32;
-    if (stated.find("tf32") != std::string::npos) {
+    const std::string stated = lower(text("precision"));
+    if (has_word(stated, "tf32")) {
       compute = catalog::Precision::tf32;
-    } else if (stated.starts_with("fp32")) {
+    } else if (has_word(stated, "fp32")) {
       compute = catalog::Precision::fp32;
-    } else if (stated.find("bf") != std::string::npos) {
+    } else if (has_word(stated, "bf16") || has_word(stated, "bfloat16")) {
       compute = catalog::Precision::bf16;
-    } else if (stated.find("fp16") != std::string::npos) {
+    } else if (has_word(stated, "fp16")) {
       compute = catalog::Precision::fp16;
-    } else if (stated.empty() || stated.find("amp") != std::string::npos) {
+    } else if (stated.empty() || has_word(stated, "amp")) {
       compute = gpu.supports(catalog::Precision::bf16) ? catalog::Precision::bf16 : catalog::Precision::fp16;
       assume("precision", catalog::name_of(compute));
     } else {
-      return skip(fmt::format("precision \"{}\" is not modelled", text("precision")));
+      return skip(cell_problem("precision", text("precision"), "is not known; expected amp, bf16, fp16, tf32 or fp32"));
     }
     return true;
   }
@@ -200,22 +219,26 @@ class RowReader {
     job.parallelism.dp = out_.gpus;
     job.batch.micro = std::int64_t(std::llround(number("batch_per_gpu")));
     if (job.batch.micro <= 0) job.batch.micro = std::int64_t(std::llround(number("global_batch") / out_.gpus));
-    if (job.batch.micro <= 0) return skip("batch of a GPU not stated");
+    if (job.batch.micro <= 0)
+      return skip(
+          cell_problem("global_batch", text("global_batch"), fmt::format("is less than one sample for each of {} GPUs", out_.gpus)));
     job.batch.global = job.batch.micro * out_.gpus;
-    checkpoints(job, platform);
-    return true;
+    return checkpoints(job, platform);
   }
 
-  void checkpoints(Job& job, const topology::Platform& platform) {
+  bool checkpoints(Job& job, const topology::Platform& platform) {
     const std::string stated = lower(text("grad_checkpointing"));
-    if (stated.starts_with("yes") || stated.starts_with("no")) {
-      job.recompute = stated.starts_with("yes") ? workload::Recompute::full : workload::Recompute::none;
-      return;
+    const std::string_view word = split(stated, ' ').front();  // "yes (example command line)"
+    if (word == "yes" || word == "no") {
+      job.recompute = word == "yes" ? workload::Recompute::full : workload::Recompute::none;
+      return true;
     }
+    if (!word.empty()) return skip(cell_problem("grad_checkpointing", text("grad_checkpointing"), "is not known; expected yes or no"));
     const auto parts = workload::memory_of(job, workload::memory_rules(job));
     if (parts.total() - parts.fragmentation > platform.node.gpu.memory) job.recompute = workload::Recompute::full;
     assume("recompute",
            workload::name_of(job.recompute) + (job.recompute == workload::Recompute::full ? " (does not fit without)" : " (fits)"));
+    return true;
   }
 
   const io::CsvTable& table_;
@@ -241,28 +264,6 @@ double exact_factor(const ClipRow& row) {
   return std::sqrt(low * high);
 }
 
-ClipGroup group_of(std::string name, const std::vector<const ClipRow*>& rows) {
-  ClipGroup g;
-  g.table = std::move(name);
-  std::vector<double> absolute;
-  for (const ClipRow* row : rows) {
-    ++g.rows;
-    ++(row->predicted() ? g.predicted : g.skipped);
-    if (!row->predicted()) continue;
-    absolute.push_back(std::abs(row->error));
-    g.mean_abs += std::abs(row->error);
-    g.mean_signed += row->error;
-    g.covered += row->measured_s >= row->low_s && row->measured_s <= row->high_s;
-  }
-  if (absolute.empty()) return g;
-  const double n = double(absolute.size());
-  g.median_abs = stats::median(absolute);
-  g.mean_abs /= n;
-  g.mean_signed /= n;
-  g.covered /= n;
-  return g;
-}
-
 }  // namespace
 
 ClipRow clip_row(const io::CsvTable& table, const io::CsvRow& row) { return RowReader(table, row).read(); }
@@ -285,10 +286,8 @@ void predict(ClipRow& row, double old_software) {
     row.skipped_reason = step_s.error().message;
     return;
   }
-  row.predicted_s = *step_s;
-  row.low_s = row.predicted_s * kLow;
-  row.high_s = row.predicted_s * kHigh;
-  row.error = row.predicted_s / row.measured_s - 1;
+  row.set_prediction(*step_s, kLow, kHigh);
+  row.judged = row.eligible && row.predicted();
 }
 
 double fit_old_software(const std::vector<ClipRow>& rows, const std::string& name) {
@@ -321,22 +320,8 @@ Result<std::vector<ClipRow>> validate_clip(const io::CsvTable& table) {
 }
 
 ClipSummary summary_of(const std::vector<ClipRow>& rows) {
-  ClipSummary out;
-  std::vector<std::string> order;
-  std::vector<const ClipRow*> all;
-  for (const auto& row : rows) {
-    all.push_back(&row);
-    if (std::find(order.begin(), order.end(), row.table) == order.end()) order.push_back(row.table);
-  }
-  for (const auto& name : order) {
-    std::vector<const ClipRow*> members;
-    for (const ClipRow* row : all) {
-      if (row->table == name) members.push_back(row);
-    }
-    out.tables.push_back(group_of(name, members));
-  }
-  out.overall = group_of("all", all);
-  return out;
+  const auto all = pointers(rows);
+  return {by_table(all), summarise("all", all)};
 }
 
 }  // namespace trunkline::validate

@@ -3,29 +3,21 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
 #include "io/csv.hpp"
 #include "predict/prediction.hpp"
+#include "validate/row.hpp"
 
 namespace trunkline::validate {
 
-struct ClipRow {
-  std::string id, file, table, model;
-  int line = 0;
+struct ClipRow : Row {  // measured_s: one step, the global batch over samples/s
+  std::string model;
   int gpus = 0;
-  double measured_s = 0, predicted_s = 0;  // one step: the global batch over samples/s
-  double low_s = 0, high_s = 0;            // 80 % interval
-  double error = 0;                        // (predicted − measured) / measured
-  std::string skipped_reason;              // why it cannot be predicted; empty otherwise
-  std::vector<std::pair<std::string, std::string>> assumed;
   std::optional<workload::Job> job;
   std::optional<topology::Platform> platform;
   bool old_software = false;  // PyTorch 1.x, on a GPU before Hopper
-
-  bool predicted() const { return skipped_reason.empty(); }
 };
 
 // Turns one row into a job on a platform. The rule:
@@ -63,15 +55,9 @@ Result<std::vector<ClipRow>> validate_clip(const io::CsvTable& table);
 // Every row with the constant of the other tables.
 std::vector<ClipRow> leave_one_table_out(std::vector<ClipRow> rows);
 
-struct ClipGroup {
-  std::string table;
-  int rows = 0, predicted = 0, skipped = 0;
-  double median_abs = 0, mean_abs = 0, mean_signed = 0, covered = 0;  // of the predicted
-};
-
 struct ClipSummary {
-  std::vector<ClipGroup> tables;
-  ClipGroup overall;
+  std::vector<ErrorSummary> tables;
+  ErrorSummary overall;
 };
 
 ClipSummary summary_of(const std::vector<ClipRow>& rows);

@@ -40,8 +40,8 @@ void show(const std::vector<ClipRow>& rows) {
   auto groups = summary.tables;
   groups.push_back(summary.overall);
   for (const auto& g : groups) {
-    std::cout << fmt::format("{:22} rows {} predicted {} median {:.1f} % mean {:.1f} % signed {:+.1f} % covered {:.0f} %\n", g.table,
-                             g.rows, g.predicted, 100 * g.median_abs, 100 * g.mean_abs, 100 * g.mean_signed, 100 * g.covered);
+    std::cout << fmt::format("{:22} rows {} predicted {} median {:.1f} % mean {:.1f} % signed {:+.1f} % covered {:.0f} %\n", g.name, g.rows,
+                             g.predicted, 100 * g.median_abs, 100 * g.mean_abs, 100 * g.mean_signed, 100 * g.covered);
   }
 }
 
@@ -60,7 +60,7 @@ TEST(ClipTable, TablesLeftOutOfTheFitAreWithinTheGate) {
   EXPECT_NEAR(summary.overall.covered, 0.8, 0.08);
   for (const auto& g : summary.tables) {
     if (g.predicted > 0) {
-      EXPECT_LE(g.median_abs, 0.30) << g.table;
+      EXPECT_LE(g.median_abs, 0.30) << g.name;
     }
   }
 }
@@ -153,7 +153,8 @@ TEST(ClipTable, TheRuleOfARow) {
   EXPECT_NEAR(plain.job->model.parameters(), 151.3e6, 0.3e6);  // as published for ViT-B/32
 
   EXPECT_EQ(row_with({{"gpu_type", "A100-SXM4-80GB"}, {"gpus_per_node", "8"}}).platform->node.gpu.id, "a100-sxm-80");
-  EXPECT_EQ(row_with({{"batch_per_gpu", "4096"}}).job->recompute, workload::Recompute::full);  // does not fit without
+  EXPECT_EQ(row_with({{"batch_per_gpu", "4096"}, {"global_batch", "32768"}}).job->recompute,
+            workload::Recompute::full);  // does not fit without
   EXPECT_EQ(row_with({{"grad_checkpointing", "yes"}}).job->recompute, workload::Recompute::full);
   EXPECT_EQ(row_with({{"precision", "fp32/tf32"}}).job->precision.compute, catalog::Precision::tf32);
   EXPECT_FALSE(row_with({{"gpu_type", "H100"}}).old_software);
@@ -161,11 +162,16 @@ TEST(ClipTable, TheRuleOfARow) {
 }
 
 TEST(ClipTable, RowsThatSayTooLittleAreSkippedWithTheirReason) {
-  EXPECT_EQ(row_with({{"samples_s", ""}}).skipped_reason, "no throughput stated");
-  EXPECT_EQ(row_with({{"image_width", ""}}).skipped_reason, "not an image-text transformer whose shape the row states");
-  EXPECT_EQ(row_with({{"gpu_type", "TPU v4"}}).skipped_reason, "no ready-made node for \"TPU v4\"");
-  EXPECT_EQ(row_with({{"gpus", "6"}}).skipped_reason, "the GPUs do not fill whole nodes");
-  EXPECT_EQ(row_with({{"precision", "int8"}}).skipped_reason, "precision \"int8\" is not modelled");
+  EXPECT_EQ(row_with({{"samples_s", ""}}).skipped_reason, "samples_s: not stated, nor samples_s_gpu");
+  EXPECT_EQ(row_with({{"image_width", ""}}).skipped_reason, "image_width: not stated; only image-text transformers are predicted");
+  EXPECT_FALSE(row_with({{"image_width", ""}}).eligible);
+  EXPECT_EQ(row_with({{"gpu_type", "TPU v4"}}).skipped_reason, "gpu_type: \"TPU v4\" has no ready-made node");
+  EXPECT_TRUE(row_with({{"gpu_type", "TPU v4"}}).eligible);
+  EXPECT_EQ(row_with({{"gpus", "6"}, {"global_batch", "1536"}}).skipped_reason, "gpus: 6 do not fill whole nodes of 4 (gpus_per_node)");
+  EXPECT_EQ(row_with({{"gpus", "16"}}).skipped_reason, "global_batch: \"2048\" is not batch_per_gpu 256 × gpus 16");
+  EXPECT_EQ(row_with({{"precision", "int8"}}).skipped_reason, "precision: \"int8\" is not known; expected amp, bf16, fp16, tf32 or fp32");
+  EXPECT_EQ(row_with({{"grad_checkpointing", "perhaps"}}).skipped_reason,
+            "grad_checkpointing: \"perhaps\" is not known; expected yes or no");
   for (const auto& row : published()) EXPECT_EQ(row.predicted(), row.predicted_s > 0) << row.id;
 }
 

@@ -6,6 +6,9 @@
 #include <map>
 #include <set>
 
+#include "validate/parallel.hpp"
+#include "validate/summary.hpp"
+
 namespace trunkline::validate {
 
 using collectives::Constants;
@@ -24,7 +27,10 @@ struct Knob {
 };
 
 std::vector<Knob> knobs() {
-#define TRUNKLINE_KNOB(path) {#path, [](Constants& c) -> double& { return c.path; }}
+#define TRUNKLINE_KNOB(path)                               \
+  {                                                        \
+#path, [](Constants & c) -> double& { return c.path; } \
+  }
   return {TRUNKLINE_KNOB(base.ll),
           TRUNKLINE_KNOB(base.ll128),
           TRUNKLINE_KNOB(base.simple),
@@ -97,6 +103,52 @@ double mean_over_systems(const std::map<std::string, Sum>& sums) {
   return sums.empty() ? 0 : total / double(sums.size());
 }
 
+// Systems with rows that the fit can use, in order of their names.
+std::set<std::string> fit_systems(const std::vector<CollectiveRow>& rows) {
+  std::set<std::string> systems;
+  for (const auto& row : rows) {
+    if (row.question && row.eligible) systems.insert(row.system);
+  }
+  return systems;
+}
+
+// Those of the committed table; a test holds the two together.
+constexpr const char* kFittedSystems[] = {"a100_40_sxm_x8_superbench",
+                                          "aws_p4de_x16_efa",
+                                          "coreweave_gb200_nvl72_x72",
+                                          "dgx1_v100_x16_roce100x2",
+                                          "dgxa100_x16_hdr200x8",
+                                          "dgxh100_x16_2nodes",
+                                          "gke_a4_b200_x8",
+                                          "h100_x4_a2a",
+                                          "l40s_x2_2nodes",
+                                          "rtx4090_x2_docker",
+                                          "rtx4090_x2_k8s",
+                                          "stas_a100_x8",
+                                          "stas_h200_part_x4",
+                                          "stas_h200_part_x5",
+                                          "stas_h200_part_x6",
+                                          "stas_h200_part_x7",
+                                          "stas_h200_part_x8",
+                                          "stas_h200_x8",
+                                          "stas_h200_x8_coll",
+                                          "stas_mi300x_x2",
+                                          "stas_mi300x_x8",
+                                          "together_b200_x128",
+                                          "together_b200_x16",
+                                          "together_b200_x256",
+                                          "together_b200_x32",
+                                          "together_b200_x512",
+                                          "together_b200_x64",
+                                          "together_b200_x8",
+                                          "vtrain_a100_x2",
+                                          "vtrain_a100_x3",
+                                          "vtrain_a100_x4",
+                                          "vtrain_a100_x5",
+                                          "vtrain_a100_x6",
+                                          "vtrain_a100_x7",
+                                          "vtrain_a100_x8"};
+
 bool gate_collective(const CollectiveRow& row) {
   using collectives::Collective;
   const Collective c = row.question->collective;
@@ -144,7 +196,7 @@ Constants collective_priors() {
 double collective_objective(const std::vector<CollectiveRow>& rows, const Constants& constants, const std::string& without) {
   std::map<std::string, Sum> large, small;
   for (const auto& row : rows) {
-    if (!row.question || !row.counted || row.erratic || row.system == without) continue;
+    if (!row.question || !row.eligible || row.erratic || row.system == without) continue;
     const double miss = std::abs(std::log(predicted_seconds(row, constants) / row.measured_s));
     if (row.size < mib(1)) {
       auto& sum = small[row.system];
@@ -186,19 +238,54 @@ CollectiveFit fit_collectives(const std::vector<CollectiveRow>& rows, const std:
   return fit;
 }
 
-CollectiveSummary leave_one_system_out(const std::vector<CollectiveRow>& rows) {
-  std::set<std::string> systems;
+std::set<std::string> fitted_systems() { return {std::begin(kFittedSystems), std::end(kFittedSystems)}; }
+
+bool holds_all_fitted_systems(const std::vector<CollectiveRow>& rows) {
+  const std::set<std::string> given = fit_systems(rows);
+  return std::all_of(std::begin(kFittedSystems), std::end(kFittedSystems), [&](const char* name) { return given.contains(name); });
+}
+
+std::vector<Spread> system_spreads(const std::vector<CollectiveRow>& rows, const std::string& without) {
+  constexpr std::size_t kEnoughSystems = 4;
+  std::map<std::string, int> count[kSpreadClasses];
   for (const auto& row : rows) {
-    if (row.question && row.counted) systems.insert(row.system);
+    if (row.judged && row.system != without) ++count[spread_class(*row.question)][row.system];
   }
-  std::vector<CollectiveRow> judged = rows;
-  for (const auto& system : systems) {
-    const CollectiveFit fit = fit_collectives(rows, system);
-    for (auto& row : judged) {
-      if (row.system == system) predict(row, fit.constants);
+  std::vector<std::pair<double, double>> residuals[kSpreadClasses];  // value, weight
+  for (const auto& row : rows) {
+    if (!row.judged || row.system == without) continue;
+    const int c = spread_class(*row.question);
+    residuals[c].emplace_back(std::log(row.measured_s / row.predicted_s), 1.0 / count[c][row.system]);
+  }
+  std::vector<Spread> out;
+  for (int c = 0; c < kSpreadClasses; ++c) {
+    out.push_back(count[c].size() < kEnoughSystems
+                      ? builtin_spread(c)
+                      : Spread{std::exp(weighted_quantile(residuals[c], 0.1)), std::exp(weighted_quantile(residuals[c], 0.9))});
+  }
+  return out;
+}
+
+std::vector<CollectiveRow> leave_one_system_out(std::vector<CollectiveRow> rows, int jobs) {
+  const std::set<std::string> set = fit_systems(rows);
+  const std::vector<std::string> systems(set.begin(), set.end());
+  std::vector<Constants> constants(systems.size());
+  for_each_index(systems.size(), jobs, [&](std::size_t i) { constants[i] = fit_collectives(rows, systems[i]).constants; });
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    for (auto& row : rows) {
+      if (row.system == systems[i]) predict(row, constants[i]);
     }
   }
-  return summary_of(judged);
+  std::map<std::string, std::vector<Spread>> spreads;
+  for (const auto& system : systems) spreads[system] = system_spreads(rows, system);
+  const std::vector<Spread> others = system_spreads(rows);
+  for (auto& row : rows) {
+    if (!row.question || !row.predicted()) continue;
+    const auto own = spreads.find(row.system);
+    const Spread& spread = (own == spreads.end() ? others : own->second)[std::size_t(spread_class(*row.question))];
+    row.set_prediction(row.predicted_s, spread.low, spread.high);
+  }
+  return rows;
 }
 
 }  // namespace trunkline::validate

@@ -8,6 +8,7 @@
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
 #include "io/value.hpp"
+#include "validate/columns.hpp"
 #include "validate/nccl_table.hpp"
 
 namespace trunkline::validate {
@@ -27,14 +28,14 @@ class RowReader {
   CollectiveRow read() {
     labels();
     CollectiveCase question;
-    if (operation(question) && group() && measured() && platform() && limits(question)) out_.question = std::move(question);
+    if (readable() && operation(question) && group() && measured() && platform() && limits(question)) out_.question = std::move(question);
     return std::move(out_);
   }
 
   Result<topology::Platform> platform_only() {
     labels();
     CollectiveCase question;
-    if (operation(question) && group() && platform()) return *platform_;
+    if (readable() && operation(question) && group() && platform()) return *platform_;
     return bad_input({table_.file(), row_.line}, out_.skipped_reason);
   }
 
@@ -48,15 +49,25 @@ class RowReader {
   void assume(const char* what, std::string taken) { out_.assumed.emplace_back(what, std::move(taken)); }
 
   void labels() {
-    out_.id = text("row_id");
-    out_.table = text("table_id");
+    out_.id = row_name(table_, row_);
+    out_.file = table_.file();
+    out_.table = table_name(table_, row_);
     out_.system = text("system_id");
+    out_.gpu = text("gpu_type");
     out_.collective = text("collective");
     out_.line = row_.line;
     out_.healthy = text("healthy") == "1";
     out_.exclude_reason = text("exclude_reason");
     out_.forced = text("forced");
-    out_.counted = out_.healthy && out_.exclude_reason.empty();
+    out_.eligible = out_.healthy && out_.exclude_reason.empty();
+    out_.network = text("network");
+    out_.notes = text("notes");
+  }
+
+  // A cell that holds something other than its column may is said, never read as if it were empty.
+  bool readable() {
+    const std::string problem = unreadable_cell(TableKind::collectives, table_, row_);
+    return problem.empty() || skip(problem);
   }
 
   bool operation(CollectiveCase& question) {
@@ -65,14 +76,30 @@ class RowReader {
         {"alltoall", Collective::all_to_all},   {"broadcast", Collective::broadcast},   {"reduce", Collective::reduce},
         {"sendrecv", Collective::send_recv}};
     const auto name = names.find(out_.collective);
-    if (name == names.end()) return skip(fmt::format("collective \"{}\" is not modelled", out_.collective));
+    if (name == names.end()) {
+      return skip(
+          cell_problem("collective", out_.collective,
+                       "is not modelled; expected all_reduce, all_gather, reduce_scatter, alltoall, broadcast, reduce or sendrecv"));
+    }
     question.collective = collective_ = name->second;
-    const auto size = parse_integer(text("size_bytes"));
-    if (!size || *size <= 0) return skip("size not stated");
-    question.size = out_.size = Bytes(*size);
-    question.options.nccl_version = text("nccl_norm");
-    if (question.options.nccl_version.empty()) assume("nccl_version", "the newest modelled");
-    return forced(question.options);
+    if (text("size_bytes").empty()) return skip("size_bytes: not stated");
+    question.size = out_.size = Bytes(std::int64_t(number("size_bytes")));
+    return version(question.options) && forced(question.options);
+  }
+
+  // "2.27.7"; only what NCCL 2 did is modelled.
+  bool version(collectives::Options& options) {
+    options.nccl_version = text("nccl_norm");
+    if (options.nccl_version.empty()) {
+      assume("nccl_version", "the newest modelled");
+      return true;
+    }
+    const auto parts = split(options.nccl_version, '.');
+    const bool numbers = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+      return !part.empty() && part.size() < 4 && part.find_first_not_of("0123456789") == std::string_view::npos;
+    });
+    const bool known = numbers && (parts.size() == 2 || parts.size() == 3) && parts.front() == "2";
+    return known || skip(cell_problem("nccl_norm", options.nccl_version, "is not a version of NCCL 2; expected 2.27.7 or 2.27"));
   }
 
   bool forced(collectives::Options& options) {
@@ -88,32 +115,35 @@ class RowReader {
       const auto equals = setting.find('=');
       const std::string key(trim(setting.substr(0, equals))),
           value = lower(equals == std::string_view::npos ? "" : trim(setting.substr(equals + 1)));
-      if (key == "NVLS")
-        options.nvls = value != "0";
+      if (key == "NVLS" && (value == "0" || value == "1"))
+        options.nvls = value == "1";
       else if (key == "ALGO" && algorithms.contains(value))
         options.algorithm = algorithms.at(value);
       else if (key == "PROTO" && protocols.contains(value))
         options.protocol = protocols.at(value);
-      else if (key == "COLLNET")
+      else if (key == "COLLNET" && (value == "0" || value == "1"))
         assume("COLLNET", "no in-network reduction");
       else
-        return skip(fmt::format("forced setting \"{}\" is not modelled", setting));
+        return skip(cell_problem("forced", setting, "is not modelled; expected NVLS=0, ALGO=…, PROTO=… or COLLNET=…"));
     }
     return true;
   }
 
   bool group() {
-    const auto gpus = parse_integer(text("gpus"));
-    if (!gpus || *gpus < 2) return skip("number of GPUs not stated");
-    out_.gpus = int(*gpus);
+    if (text("gpus").empty()) return skip("gpus: not stated");
+    out_.gpus = int(number("gpus"));
     const int per_node = int(number("gpus_per_node"));
     out_.nodes = int(number("nodes"));
     if (out_.nodes == 0) {
       out_.nodes = per_node > 0 ? (out_.gpus + per_node - 1) / per_node : 1;
       assume("nodes", std::to_string(out_.nodes));
     }
-    if (out_.gpus % out_.nodes != 0) return skip("the GPUs do not spread evenly over the nodes");
+    if (out_.gpus % out_.nodes != 0)
+      return skip(fmt::format("nodes: {} GPUs (gpus) do not spread evenly over {} nodes", out_.gpus, out_.nodes));
     ranks_ = out_.gpus / out_.nodes;
+    if (per_node > 0 && ranks_ > per_node)
+      return skip(cell_problem("gpus_per_node", text("gpus_per_node"),
+                               fmt::format("is less than the {} GPUs that take part on each node", ranks_)));
     gpus_per_node_ = std::max(per_node, ranks_);
     return true;
   }
@@ -122,7 +152,7 @@ class RowReader {
     out_.measured_s = number("time_us") * 1e-6;
     if (out_.measured_s > 0) return true;
     const double busbw = number("busbw_GBs") * 1e9;
-    if (busbw <= 0) return skip("neither time nor bus bandwidth stated");
+    if (busbw <= 0) return skip("time_us: not stated, nor a bus bandwidth (busbw_GBs)");
     out_.measured_s = double(out_.size.count()) * collectives::bus_factor(collective_, out_.gpus) / busbw;
     assume("time_us", "from the bus bandwidth");
     return true;
@@ -136,11 +166,11 @@ class RowReader {
       for (const auto& [word, id] : families) {
         if (text("gpu_type").starts_with(word)) gpu_ = id;
       }
-      if (gpu_.empty()) return skip(fmt::format("GPU \"{}\" is not in the catalogue", text("gpu_type")));
+      if (gpu_.empty()) return skip(cell_problem("gpu_type", text("gpu_type"), "is not in the catalogue, and gpu_norm is empty"));
       assume("gpu", gpu_);
     }
     const auto found = catalog::Catalog::builtin().gpu(gpu_);
-    if (!found) return skip(found.error().message);
+    if (!found) return skip(cell_problem("gpu_norm", gpu_, "is not in the catalogue (`trunkline catalog`)"));
     card_ = *found;
     return true;
   }

@@ -11,23 +11,22 @@
 
 namespace trunkline::validate {
 
-// Found by leave_one_system_out (nccl_fit.cpp) on the committed table: 1.11, 1.26, 1.34; small messages between nodes 3.6, where two
-// of four systems are erratic or use sockets.
-double interval_factor(const CollectiveCase& question) {
-  const bool across = question.domain.nodes > 1;
-  if (question.size >= mib(1)) return across ? 1.26 : 1.11;
-  return across ? 2.5 : 1.35;
+int spread_class(const CollectiveCase& question) { return (question.size >= mib(1) ? 0 : 2) + (question.domain.nodes > 1 ? 1 : 0); }
+
+// What system_spreads (nccl_fit.cpp) finds on the committed table with each system left out of the fit, rounded.
+Spread builtin_spread(int spread_class) {
+  constexpr Spread kSpreads[kSpreadClasses] = {{0.92, 1.16}, {0.87, 1.75}, {0.82, 1.39}, {0.26, 2.57}};
+  return kSpreads[spread_class];
 }
 
 void predict(CollectiveRow& row, const collectives::Constants& constants) {
   if (!row.question) return;
   const CollectiveCase& q = *row.question;
   const collectives::Cost cost = time_of(q.domain, q.collective, q.size, q.options, constants);
-  row.predicted_s = std::max(cost.time.si(), q.floor_s);
-  row.low_s = row.predicted_s / interval_factor(q);
-  row.high_s = row.predicted_s * interval_factor(q);
+  const Spread spread = builtin_spread(spread_class(q));
+  row.set_prediction(std::max(cost.time.si(), q.floor_s), spread.low, spread.high);
   row.chosen = name_of(cost.algorithm) + (cost.algorithm == collectives::Algorithm::direct ? "" : " " + name_of(cost.protocol));
-  row.error = row.predicted_s / row.measured_s - 1;
+  row.judged = row.eligible && row.predicted();
 }
 
 namespace {
@@ -50,7 +49,7 @@ std::set<std::string> erratic_systems(const std::vector<CollectiveRow>& rows) {
 }  // namespace
 
 Result<std::vector<CollectiveRow>> validate_collectives(const io::CsvTable& table) {
-  for (const char* column : {"row_id", "system_id", "collective", "size_bytes", "gpus", "gpu_norm", "busbw_GBs"}) {
+  for (const char* column : {"collective", "size_bytes", "gpus", "busbw_GBs"}) {
     if (!table.has(column)) {
       return bad_input({table.file(), 1}, fmt::format("no column \"{}\"", column),
                        "expected a table of nccl-tests results with the columns of data/published/README.md");
@@ -83,14 +82,17 @@ bool gated(const CollectiveRow& row) {
 CollectiveSummary summary_of(const std::vector<CollectiveRow>& rows) {
   CollectiveSummary out;
   std::map<std::string, std::vector<double>> errors;
+  std::map<std::string, int> covered;
   std::vector<std::string> order;
-  int small_near = 0;
+  int small_near = 0, all_covered = 0;
   for (const auto& row : rows) {
     ++out.rows;
     ++(row.predicted() ? out.predicted : out.skipped);
-    if (!row.predicted() || !row.counted) continue;
+    if (!row.predicted() || !row.judged) continue;
     ++out.counted;
+    all_covered += row.covered();
     if (gated(row)) {
+      covered[row.system] += row.covered();
       if (!errors.contains(row.system)) order.push_back(row.system);
       errors[row.system].push_back(row.error);
     } else if (row.size < mib(1)) {
@@ -104,14 +106,16 @@ CollectiveSummary summary_of(const std::vector<CollectiveRow>& rows) {
     std::vector<double> absolute;
     double sum = 0;
     for (const double e : signed_errors) absolute.push_back(std::abs(e)), sum += std::abs(e);
-    out.systems.push_back(
-        {system, int(absolute.size()), stats::median(absolute), sum / double(absolute.size()), stats::median(signed_errors)});
+    const double n = double(absolute.size());
+    out.systems.push_back({system, int(n), stats::median(absolute), sum / n, stats::median(signed_errors), covered[system] / n});
     medians.push_back(out.systems.back().median_abs);
     out.mean_of_medians += medians.back();
   }
-  out.median_of_medians = stats::median(medians);
-  if (!medians.empty()) out.mean_of_medians /= double(medians.size());
   out.small_within = out.small_rows > 0 ? double(small_near) / out.small_rows : 1;
+  if (out.counted > 0) out.covered = double(all_covered) / out.counted;
+  if (medians.empty()) return out;
+  out.median_of_medians = stats::median(medians);
+  out.mean_of_medians /= double(medians.size());
   return out;
 }
 

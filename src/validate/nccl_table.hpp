@@ -3,13 +3,13 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
 #include "collectives/constants.hpp"
 #include "io/csv.hpp"
 #include "topology/platform.hpp"
+#include "validate/row.hpp"
 
 namespace trunkline::validate {
 
@@ -22,24 +22,16 @@ struct CollectiveCase {
   double floor_s = 0;  // what the measuring program itself needs for one call
 };
 
-struct CollectiveRow {
-  std::string id, table, system, collective;
-  int line = 0;
+// `eligible`: healthy, and the table names no reason against it.
+struct CollectiveRow : Row {
+  std::string system, collective, gpu;
   Bytes size;
   int gpus = 0, nodes = 0;
-  double measured_s = 0, predicted_s = 0;
-  double low_s = 0, high_s = 0;  // 80 % interval
-  double error = 0;              // (predicted − measured) / measured
-  std::string chosen;            // "ring simple"
-  std::string skipped_reason;    // why it cannot be predicted; empty otherwise
-  std::vector<std::pair<std::string, std::string>> assumed;
   bool healthy = false;
-  bool counted = false;  // healthy, and the table names no reason against it
   bool erratic = false;  // its system was disturbed while it was measured: judged, but not used in a fit
   std::string exclude_reason, forced;
+  std::string network, notes;  // as the row states them
   std::optional<CollectiveCase> question;
-
-  bool predicted() const { return skipped_reason.empty(); }
 };
 
 // Turns one row into a question. The rule (also in docs/collectives.md):
@@ -61,16 +53,23 @@ Result<topology::Platform> platform_of_row(const io::CsvTable& table, const io::
 // Fills predicted_s, its interval, error and chosen. Cost: a fraction of a microsecond.
 void predict(CollectiveRow& row, const collectives::Constants& constants = collectives::builtin_constants());
 
+// Every row by the constants and intervals that are built in.
 Result<std::vector<CollectiveRow>> validate_collectives(const io::CsvTable& table);
 
-// The factor around a prediction that holds 80 % of the rows of a system that the fit has not seen (each system one vote):
-// by size (1 MiB and more, or less) and by whether the group spans several nodes.
-double interval_factor(const CollectiveCase& question);
+// measured / predicted lies between these for 80 % of the rows of a system that the fit has not seen.
+struct Spread {
+  double low = 1, high = 1;
+};
+
+// Residuals fall into four classes: 1 MiB and more, or less; within a node, or between nodes.
+inline constexpr int kSpreadClasses = 4;
+int spread_class(const CollectiveCase& question);
+Spread builtin_spread(int spread_class);
 
 struct SystemSummary {
   std::string system;
   int rows = 0;
-  double median_abs = 0, mean_abs = 0, median_signed = 0;
+  double median_abs = 0, mean_abs = 0, median_signed = 0, covered = 0;
 };
 
 struct CollectiveSummary {
@@ -79,6 +78,7 @@ struct CollectiveSummary {
   int rows = 0, predicted = 0, skipped = 0, counted = 0;
   int small_rows = 0;       // counted, below 1 MiB, every collective
   double small_within = 0;  // share of them within a factor of 1.6
+  double covered = 0;       // share of all counted rows whose measured time lies within the 80 % interval
 };
 
 CollectiveSummary summary_of(const std::vector<CollectiveRow>& rows);

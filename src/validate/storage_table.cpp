@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "predict/epoch.hpp"
 #include "stats/summary.hpp"
+#include "validate/columns.hpp"
 
 namespace trunkline::validate {
 namespace {
@@ -47,7 +48,7 @@ struct Entry {
   double clients = 0, gpus = 0, parameters = 0, bytes = 0, time_s = 0;
 
   bool ingest() const { return row.kind == "ingest"; }
-  bool checkpoint() const { return row.kind.starts_with("checkpoint write"); }
+  bool checkpoint() const { return row.kind == "checkpoint write" || row.kind == "checkpoint read"; }
 };
 
 // "Megatron+DeepSpeed GPT 181B" → 181e9; 0 without such a word.
@@ -75,12 +76,13 @@ Entry entry_of(const io::CsvTable& table, const io::CsvRow& row) {
   const auto text = [&](const char* column) -> const std::string& { return table.cell(row, column); };
   const auto number = [&](const char* column) { return parse_number(text(column)).value_or(0); };
   Entry e;
-  e.row.id = text("row_id");
+  e.row.id = row_name(table, row);
   e.row.file = table.file();
-  e.row.table = text("table_id");
+  e.row.table = table_name(table, row);
   e.row.kind = text("kind");
   e.row.system = text("system");
   e.row.line = row.line;
+  e.row.skipped_reason = unreadable_cell(TableKind::storage, table, row);
   e.workload = text("workload");
   e.accelerator = lower(text("accelerator_emulated"));
   e.submitter = std::string(trim(split(e.row.system, '/').front()));
@@ -103,6 +105,7 @@ class Table {
   explicit Table(const io::CsvTable& table) {
     for (const auto& line : table.rows()) entries_.push_back(entry_of(table, line));
     for (Entry& e : entries_) {
+      if (!e.row.predicted()) continue;
       if (e.ingest())
         emulate(e);
       else
@@ -119,9 +122,8 @@ class Table {
         predict_transfer(e);
       if (!e.row.predicted()) continue;
       const Spread& spread = e.ingest() ? kIngest : kTransfer;
-      e.row.low_s = e.row.predicted_s * spread.low;
-      e.row.high_s = e.row.predicted_s * spread.high;
-      e.row.error = e.row.predicted_s / e.row.measured_s - 1;
+      e.row.set_prediction(e.row.predicted_s, spread.low, spread.high);
+      e.row.judged = e.row.eligible && e.row.predicted();
     }
     std::vector<StorageRow> rows;
     for (Entry& e : entries_) rows.push_back(std::move(e.row));
@@ -130,14 +132,24 @@ class Table {
 
  private:
   static void skip(Entry& e, std::string why) { e.row.skipped_reason = std::move(why); }
+  // For rows that lack what a prediction needs, or are of a kind that nothing predicts: not eligible.
+  static void leave_out(Entry& e, std::string why) {
+    e.row.eligible = false;
+    skip(e, std::move(why));
+  }
   static void assume(Entry& e, const char* what, std::string taken) { e.row.assumed.emplace_back(what, std::move(taken)); }
 
   static void emulate(Entry& e) {
-    if (e.samples_s <= 0) return skip(e, "no samples a second stated");
-    if (e.accelerator.empty() || e.accelerators <= 0) return skip(e, "no emulated accelerators: what the step computes is not stated");
+    if (e.samples_s <= 0) return leave_out(e, "samples_s: not stated");
+    if (e.accelerator.empty()) return leave_out(e, "accelerator_emulated: not stated, so that what a step computes is not known");
+    if (e.accelerators <= 0) return leave_out(e, "num_accelerators: not stated");
     if (e.batch <= 0 || e.compute_s <= 0) {
       const Emulation* known = emulation_of(e.workload, e.accelerator);
-      if (!known) return skip(e, fmt::format("batch and compute time of {} on {} are not stated", e.workload, e.accelerator));
+      if (!known) {
+        return skip(e, fmt::format("workload, accelerator_emulated: what a step of {} on {} computes is not known, and batch_size and "
+                                   "compute_time_s are not stated",
+                                   excerpt(e.workload, 40), excerpt(e.accelerator, 40)));
+      }
       e.batch = known->batch;
       e.compute_s = known->compute_s;
       assume(e, "emulation", fmt::format("{} samples in {} s (MLPerf Storage v1.0)", e.batch, e.compute_s));
@@ -146,15 +158,22 @@ class Table {
   }
 
   static void transfer(Entry& e) {
-    if (e.row.kind == "checkpoint stall") return skip(e, "a stall without the GPUs, bytes and rates that it comes from");
-    if (e.time_s <= 0) return skip(e, "no time stated");
+    const std::string_view kinds[] = {"checkpoint write", "checkpoint read", "IOR write", "IOR read"};
+    if (e.row.kind == "checkpoint stall")
+      return leave_out(e, "kind: a checkpoint stall is not predicted without the GPUs, bytes and rates that it comes from");
+    if (std::find(std::begin(kinds), std::end(kinds), e.row.kind) == std::end(kinds)) {
+      e.row.eligible = false;
+      return skip(e, cell_problem("kind", e.row.kind,
+                                  "is not modelled; expected ingest, checkpoint write, checkpoint read, IOR write or IOR read"));
+    }
+    if (e.time_s <= 0) return leave_out(e, "time_s: not stated, nor size_bytes with GB_s");
     if (e.bytes <= 0 && e.checkpoint() && e.parameters > 0) {
       const double each = bytes_of_parameter(e.workload);
       e.bytes = each * e.parameters;
       assume(e, "size", fmt::format("{:.0f} bytes a parameter", each));
     }
-    if (e.bytes <= 0) return skip(e, "neither bytes nor the model's size stated");
-    if (e.clients <= 0) return skip(e, "number of nodes not stated");
+    if (e.bytes <= 0) return leave_out(e, "size_bytes: not stated, nor a model's size (workload: \"… GPT 25B\")");
+    if (e.clients <= 0) return leave_out(e, "clients: number of nodes not stated");
     e.row.measured_s = e.time_s;
   }
 
@@ -211,7 +230,7 @@ class Table {
       if (&other == &e || !other.row.predicted() || other.store != e.store || other.row.kind != e.row.kind) continue;
       rates.push_back(other.bytes / other.time_s / writers(other));
     }
-    if (rates.empty()) return skip(e, "no other row states a rate of this file system in this direction");
+    if (rates.empty()) return leave_out(e, "storage: no other row of this table_id states a rate of this file system in this direction");
     const double rate = stats::median(rates);
     const int nodes = writers(e);
     assume(e, "rate", fmt::format("{} a node ({} other rows), {} of {} nodes", to_text(byte_per_s(rate)), rates.size(), nodes, e.clients));
@@ -220,28 +239,6 @@ class Table {
 
   std::vector<Entry> entries_;
 };
-
-StorageGroup group_of(std::string name, const std::vector<const StorageRow*>& rows) {
-  StorageGroup g;
-  g.name = std::move(name);
-  std::vector<double> absolute;
-  for (const StorageRow* row : rows) {
-    ++g.rows;
-    ++(row->predicted() ? g.predicted : g.skipped);
-    if (!row->predicted()) continue;
-    absolute.push_back(std::abs(row->error));
-    g.mean_abs += std::abs(row->error);
-    g.mean_signed += row->error;
-    g.covered += row->measured_s >= row->low_s && row->measured_s <= row->high_s;
-  }
-  if (absolute.empty()) return g;
-  const double n = double(absolute.size());
-  g.median_abs = stats::median(absolute);
-  g.mean_abs /= n;
-  g.mean_signed /= n;
-  g.covered /= n;
-  return g;
-}
 
 }  // namespace
 
@@ -257,14 +254,10 @@ Result<std::vector<StorageRow>> validate_storage(const io::CsvTable& table) {
 
 StorageSummary summary_of(const std::vector<StorageRow>& rows) {
   StorageSummary out;
-  std::map<std::string, std::vector<const StorageRow*>> kinds;
-  std::vector<const StorageRow*> all;
-  for (const auto& row : rows) {
-    kinds[row.kind].push_back(&row);
-    all.push_back(&row);
-  }
-  for (const auto& [kind, members] : kinds) out.kinds.push_back(group_of(kind, members));
-  out.overall = group_of("all", all);
+  std::map<std::string, std::vector<const Row*>> kinds;
+  for (const auto& row : rows) kinds[row.kind].push_back(&row);
+  for (const auto& [kind, members] : kinds) out.kinds.push_back(summarise(kind, members));
+  out.overall = summarise("all", pointers(rows));
   return out;
 }
 

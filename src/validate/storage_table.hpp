@@ -2,24 +2,16 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
 #include "io/csv.hpp"
+#include "validate/row.hpp"
 
 namespace trunkline::validate {
 
-struct StorageRow {
-  std::string id, file, table, kind, system;
-  int line = 0;
-  double measured_s = 0, predicted_s = 0;  // a step of all accelerators, or one file or checkpoint written or read
-  double low_s = 0, high_s = 0;            // 80 % interval
-  double error = 0;                        // (predicted − measured) / measured
-  std::string skipped_reason;              // why it cannot be predicted; empty otherwise
-  std::vector<std::pair<std::string, std::string>> assumed;
-
-  bool predicted() const { return skipped_reason.empty(); }
+struct StorageRow : Row {  // a step of all accelerators, or one file or checkpoint written or read
+  std::string kind, system;
 };
 
 // No row is predicted from its own result: what must be learnt is learnt from the table's other rows.
@@ -36,15 +28,9 @@ struct StorageRow {
 // Everything else is skipped with its reason.
 Result<std::vector<StorageRow>> validate_storage(const io::CsvTable& table);
 
-struct StorageGroup {
-  std::string name;  // kind
-  int rows = 0, predicted = 0, skipped = 0;
-  double median_abs = 0, mean_abs = 0, mean_signed = 0, covered = 0;  // of the predicted
-};
-
 struct StorageSummary {
-  std::vector<StorageGroup> kinds;
-  StorageGroup overall;
+  std::vector<ErrorSummary> kinds;
+  ErrorSummary overall;
 };
 
 StorageSummary summary_of(const std::vector<StorageRow>& rows);

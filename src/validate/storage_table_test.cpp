@@ -93,7 +93,9 @@ TEST(StorageTable, AStepTakesComputeAndTheWaitThatOthersShow) {
   EXPECT_NEAR(rows[3].predicted_s, 4 * (1 + (4 * 10 / 36.3 - 1 + 0.25) / 2), 1e-12);  // no other a100: the workload's rows
   const auto alone = rows_of("1,t,ingest,A / x,unet3d,h100,1,,,,20,,,,,\n2,t,ingest,A / x,other,h100,1,,,,20,,,,,\n");
   EXPECT_NEAR(alone[0].predicted_s, 0.323 / 0.9, 1e-12);  // the most that a valid result may show
-  EXPECT_EQ(alone[1].skipped_reason, "batch and compute time of other on h100 are not stated");
+  EXPECT_EQ(alone[1].skipped_reason,
+            "workload, accelerator_emulated: what a step of other on h100 computes is not known, and batch_size and compute_time_s are not "
+            "stated");
 }
 
 TEST(StorageTable, ACheckpointIsWrittenByTheNodesOfOneCopy) {
@@ -103,9 +105,9 @@ TEST(StorageTable, ACheckpointIsWrittenByTheNodesOfOneCopy) {
       "3,t,checkpoint write,S,7B FSDP model,,,1,,,,,9,,8,other\n4,t,checkpoint write,S,model,,,1,,,,,9,,8,fs\n");
   EXPECT_DOUBLE_EQ(rows[0].predicted_s, 14);  // at the rate of the other
   EXPECT_DOUBLE_EQ(rows[1].predicted_s, 10);
-  EXPECT_EQ(rows[2].skipped_reason, "no other row states a rate of this file system in this direction");
+  EXPECT_EQ(rows[2].skipped_reason, "storage: no other row of this table_id states a rate of this file system in this direction");
   EXPECT_EQ(rows[2].assumed.front().second, "12 bytes a parameter");  // fp32 weights and two moments
-  EXPECT_EQ(rows[3].skipped_reason, "neither bytes nor the model's size stated");
+  EXPECT_EQ(rows[3].skipped_reason, "size_bytes: not stated, nor a model's size (workload: \"… GPT 25B\")");
 }
 
 TEST(StorageTable, TransfersOfOneDirectionTeachEachOther) {

@@ -8,9 +8,12 @@
 
 namespace trunkline::validate {
 
-// Every row of the tables as a result without a prediction; `judged` is set: eligible, and every k-th row of a table of
-// more than 100 eligible rows.
+// Every row of the tables as a result without a prediction; `judged` is set: eligible and readable, and every k-th row of a
+// table of n > 100 such rows, k = n / 100 rounded down, at least 2.
 std::vector<TrainingResult> training_results(const std::vector<io::CsvTable>& tables);
+
+// Sets `judged` anew, after rows were skipped.
+void judge(std::vector<TrainingResult>& results);
 
 // Fills tables, frameworks, generations, overall and median_of_tables from results.
 void summarise_all(TrainingValidation& validation);

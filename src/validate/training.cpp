@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "validate/parallel.hpp"
 #include "validate/summary.hpp"
 
 namespace trunkline::validate {
@@ -23,13 +24,15 @@ class Validator {
   }
 
   TrainingValidation run() {
-    fit_points();
-    evidence_ = options_.refit ? evidence_of(points_) : Constants::builtin().evidence;
-    out_.constants = fit_constants(options_.refit ? evidence_ : evidence_of(points_));
-    for (const auto& [table, members] : by_table()) {
-      const Constants constants = fit_constants(evidence_, options_.leave_one_out ? table : std::string());
-      for (TrainingResult* r : members) predict_row(*r, constants);
-    }
+    evidence_ = Constants::builtin().evidence;
+    if (options_.refit) evidence_ = evidence_of(fit_points());
+    out_.constants = fit_constants(evidence_);
+    const auto tables = by_table();
+    std::map<std::string, Constants> constants;
+    for (const auto& [table, members] : tables) constants[table] = fit_constants(evidence_, options_.leave_one_out ? table : std::string());
+    for_each_index(out_.results.size(), options_.jobs,
+                   [&](std::size_t i) { predict_row(out_.results[i], constants.at(out_.results[i].row.table)); });
+    judge(out_.results);
     set_intervals();
     summarise_all(out_);
     return std::move(out_);
@@ -42,34 +45,40 @@ class Validator {
     return tables;
   }
 
-  double predict_with(const TrainingResult& r, double factor, std::string* problem = nullptr) const {
+  Result<predict::Prediction> predict_with(const TrainingResult& r, double factor) const {
     predict::Options options;
     options.effects = options_.effects;
     options.compute_factor = factor;
     options.extras = false;
-    const auto p = predict::predict(*r.row.job, *r.model, options);
-    if (p) return p->step_s;
-    if (problem) *problem = p.error().message;
-    return 0;
+    return predict::predict(*r.row.job, *r.model, options);
   }
 
-  void fit_points() {
-    for (auto& r : out_.results) {
-      if (!r.row.skip.empty()) continue;
-      std::string problem;
-      const double at_one = predict_with(r, 1, &problem);
-      if (!problem.empty()) {
-        r.row.skip = problem;
-        continue;
-      }
-      if (!r.judged || r.row.measured_s <= 0) continue;
-      FitPoint point;
-      point.table = r.row.table;
-      point.framework = r.row.job->framework;
-      point.generation = r.row.platform->node.gpu.generation;
-      point.log_factor = std::log(exact_factor(r, at_one));
-      points_.push_back(point);
-    }
+  double step_with(const TrainingResult& r, double factor) const {
+    const auto p = predict_with(r, factor);
+    return p ? p->step_s : 0;
+  }
+
+  // What every judged row says.
+  std::vector<FitPoint> fit_points() {
+    std::vector<double> at_one(out_.results.size());
+    for_each_index(at_one.size(), options_.jobs, [&](std::size_t i) {
+      TrainingResult& r = out_.results[i];
+      if (!r.row.predicted()) return;
+      const auto p = predict_with(r, 1);
+      if (p)
+        at_one[i] = p->step_s;
+      else
+        r.row.skipped_reason = p.error().message;
+    });
+    judge(out_.results);
+    std::vector<FitPoint> points(out_.results.size());
+    for_each_index(points.size(), options_.jobs, [&](std::size_t i) {
+      const TrainingResult& r = out_.results[i];
+      if (!r.row.judged) return;
+      points[i] = {r.row.table, r.row.job->framework, r.row.platform->node.gpu.generation, std::log(exact_factor(r, at_one[i]))};
+    });
+    std::erase_if(points, [](const FitPoint& p) { return p.table.empty(); });
+    return points;
   }
 
   // The factor at which the row would be met exactly, by secant steps; kept within 0.3 … 3.
@@ -77,7 +86,7 @@ class Validator {
     double f0 = 1, t0 = at_one, f1 = std::clamp(r.row.measured_s / at_one, 0.3, 3.0);
     for (int i = 0; i < 4; ++i) {
       if (std::abs(f1 - f0) < 1e-6) break;
-      const double t1 = predict_with(r, f1);
+      const double t1 = step_with(r, f1);
       const double slope = (t1 - t0) / (f1 - f0);
       f0 = f1, t0 = t1;
       if (slope <= 0) break;
@@ -87,35 +96,28 @@ class Validator {
   }
 
   void predict_row(TrainingResult& r, const Constants& constants) {
-    if (!r.row.skip.empty()) return;
+    if (!r.row.predicted()) return;
     const double factor = constants.factor(r.row.job->framework, r.row.platform->node.gpu.generation);
     r.seen = constants.seen(r.row.job->framework, r.row.platform->node.gpu.generation);
-    predict::Options options;
-    options.effects = options_.effects;
-    options.compute_factor = factor;
-    options.extras = false;
-    const auto p = predict::predict(*r.row.job, *r.model, options);
+    const auto p = predict_with(r, factor);
     if (!p) {
-      r.row.skip = p.error().message;
+      r.row.skipped_reason = p.error().message;
       return;
     }
-    r.predicted_s = p->step_s;
+    r.row.set_prediction(p->step_s, 1, 1);
     r.row.assumed.insert(r.row.assumed.end(), p->assumed.begin(), p->assumed.end());
-    if (r.row.measured_s > 0) r.error = r.predicted_s / r.row.measured_s - 1;
   }
 
   // ln(measured/predicted) of the judged rows of all tables but `without`; of rows whose kind other tables hold, or not.
   // Rows of one table err together, so a table's rows weigh as one, as in the fit.
   using Residuals = std::vector<std::pair<double, double>>;  // value, weight
   Residuals residuals(bool seen, const std::string& without) const {
-    const auto counts = [&](const TrainingResult& r) {
-      return r.judged && r.row.skip.empty() && r.predicted_s > 0 && r.seen == seen && r.row.table != without;
-    };
+    const auto counts = [&](const TrainingResult& r) { return r.row.judged && r.seen == seen && r.row.table != without; };
     std::map<std::string, int> rows;
     for (const auto& r : out_.results) rows[r.row.table] += counts(r);
     Residuals out;
     for (const auto& r : out_.results) {
-      if (counts(r)) out.emplace_back(std::log(r.row.measured_s / r.predicted_s), 1.0 / rows[r.row.table]);
+      if (counts(r)) out.emplace_back(std::log(r.row.measured_s / r.row.predicted_s), 1.0 / rows[r.row.table]);
     }
     return out;
   }
@@ -141,16 +143,14 @@ class Validator {
     for (auto& [table, members] : by_table()) {
       for (TrainingResult* r : members) {
         const auto [low, high] = of(r->seen, table);
-        r->low_s = r->predicted_s * low;
-        r->high_s = r->predicted_s * high;
-        r->covered = r->row.measured_s >= r->low_s && r->row.measured_s <= r->high_s;
+        r->row.low_s = r->row.predicted_s * low;
+        r->row.high_s = r->row.predicted_s * high;
       }
     }
   }
 
   TrainingOptions options_;
   TrainingValidation out_;
-  std::vector<FitPoint> points_;
   std::vector<predict::Evidence> evidence_;
 };
 

@@ -16,17 +16,7 @@ namespace trunkline::validate {
 struct TrainingResult {
   TrainingRow row;
   std::shared_ptr<const predict::PlatformModel> model;  // of row.platform
-  bool judged = false;                                  // eligible, and among the rows that count of a long table
-  double predicted_s = 0, low_s = 0, high_s = 0;
-  double error = 0;      // (predicted − measured) / measured
-  bool covered = false;  // measured lies inside low…high
-  bool seen = true;      // other tables hold rows of the same framework and GPU generation
-};
-
-struct ErrorSummary {
-  std::string name, file;
-  int rows = 0, eligible = 0, predicted = 0, skipped = 0, judged = 0;
-  double median_abs = 0, mean_abs = 0, p90_abs = 0, mean_signed = 0, covered = 0;
+  bool seen = true;                                     // other tables hold rows of the same framework and GPU generation
 };
 
 struct TrainingValidation {
@@ -43,6 +33,7 @@ struct TrainingOptions {
   bool leave_one_out = true;  // judge each table by constants fitted without it; else by those built in
   bool refit = false;         // fit anew on the given tables (after a change of the model, for an ablation), else leave
                               // the judged table out of the evidence that is built in
+  int jobs = 1;               // threads
 };
 
 // Rows of several tables. A table that the built-in constants do not rest on is judged by them as they are.

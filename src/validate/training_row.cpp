@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
+#include <vector>
 
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
+#include "catalog/catalog.hpp"
+#include "validate/columns.hpp"
 #include "validate/families.hpp"
 
 namespace trunkline::validate {
@@ -22,18 +24,18 @@ class RowReader {
   RowReader(const io::CsvTable& table, const io::CsvRow& row) : table_(table), row_(row) {}
 
   TrainingRow read() {
-    out_.id = text("row_id");
+    out_.id = row_name(table_, row_);
     out_.file = table_.file();
     out_.line = row_.line;
-    out_.table = text("table_id");
+    out_.table = table_name(table_, row_);
     out_.gpu = text("gpu_norm");
-    out_.framework_name = text("framework_norm");
+    out_.framework_name = text("framework_norm").empty() ? "not stated" : text("framework_norm");
     out_.eligible = text("dense_eligible") == "1";
     out_.exclude_reason = text("exclude_reason");
     Job job;
     topology::Platform platform;
-    const bool ok = readable() && measured() && framework(job) && model(job) && training(job) && batch_and_parallelism(job) &&
-                    node(platform) && memory_rules(job, platform);
+    const bool ok =
+        readable() && measured() && framework(job) && model(job) && training(job) && batch_and_parallelism(job) && node(platform);
     if (!ok) return std::move(out_);
     job.assumed.clear();
     out_.job = std::move(job);
@@ -48,7 +50,7 @@ class RowReader {
     return value ? std::optional<double>(*value) : std::nullopt;
   }
   bool skip(std::string why) {
-    out_.skip = std::move(why);
+    out_.skipped_reason = std::move(why);
     return false;
   }
   void assume(const char* what, std::string taken) { out_.assumed.emplace_back(what, std::move(taken)); }
@@ -59,49 +61,53 @@ class RowReader {
     return false;
   }
 
-  // A cell that holds something other than a positive number where one belongs is said, never read as if it were empty.
+  // A cell that holds something other than its column may is said, never read as if it were empty.
   bool readable() {
-    for (const char* column : {"hidden", "layers", "heads", "kv_heads", "ffn", "vocab", "seq_len", "global_batch_seqs", "micro_batch",
-                               "gpus", "gpus_per_node", "tp", "pp", "vpp", "cp", "ep", "nic_count", "nic_gbps", "iter_time_s"}) {
-      if (text(column).empty()) continue;
-      const auto value = number(column);
-      if (!value || *value <= 0 || *value > 1e12)
-        return skip(fmt::format("{}: \"{}\" is not a positive number", column, text(column).substr(0, 40)));
-    }
-    return true;
+    const std::string problem = unreadable_cell(TableKind::training, table_, row_);
+    return problem.empty() || skip(problem);
   }
 
   bool measured() {
     if (const auto t = number("iter_time_s"))
       out_.measured_s = *t;
-    else if (number("tokens_s").value_or(0) > 0 && number("global_batch_tokens"))
+    else if (number("tokens_s") && number("global_batch_tokens"))
       out_.measured_s = *number("global_batch_tokens") / *number("tokens_s");
     if (out_.measured_s > 0) return true;
-    return skip("no step time, and no tokens/s with a batch in tokens");
+    return skip("iter_time_s: not stated, nor tokens_s with global_batch_tokens");
   }
 
   bool framework(Job& job) {
-    if (text("framework_norm") == "other") {
+    const std::string& stated = text("framework_norm");
+    if (stated.empty()) return skip("framework_norm: not stated");
+    if (stated == "other") {
       job.framework = Framework::megatron_bridge;
       assume("framework", "named but not modelled: behaves like megatron-bridge");
       return true;
     }
-    const auto known = workload::framework_from(text("framework_norm"));
-    if (!known) return skip(fmt::format("framework \"{}\" is not modelled", text("framework_norm")));
+    const auto known = workload::framework_from(stated);
+    if (!known)
+      return skip(cell_problem("framework_norm", stated, "is not modelled; expected a framework of `trunkline schema job` or other"));
     job.framework = *known;
     return true;
   }
 
   bool model(Job& job) {
     const auto hidden = number("hidden"), layers = number("layers"), heads = number("heads");
-    if (!hidden || !layers || !heads) return skip("hidden, layers or heads not stated");
+    for (const char* column : {"hidden", "layers", "heads"}) {
+      if (!number(column)) return skip(fmt::format("{}: not stated", column));
+    }
+    if (*heads > *hidden) return skip(cell_problem("heads", text("heads"), "is more than the hidden width of " + text("hidden")));
     const Family& family = family_of(text("model"));
+    if (lower(text("model")).find(family.word) == std::string::npos)
+      assume("family", fmt::format("{} (the model's name says no other)", family.word));
     workload::Tower t;
     t.name = "decoder";
     t.hidden = std::int64_t(*hidden);
     t.layers = int(*layers);
     t.heads = int(*heads);
     t.kv_heads = int(number("kv_heads").value_or(*heads));
+    if (t.heads % t.kv_heads != 0)
+      return skip(cell_problem("kv_heads", text("kv_heads"), fmt::format("does not divide the {} heads", t.heads)));
     t.head_dim = int(t.hidden / t.heads);
     t.gated = family.gated;
     t.norm = family.norm;
@@ -130,7 +136,7 @@ class RowReader {
   bool experts(Job& job, int layers) {
     const std::string_view known = builtin_for(text("model"));
     auto model = known.empty() ? Result<workload::Model>(bad_input({}, "")) : workload::builtin_model(std::string(known));
-    if (!model) return skip("mixture of experts that is not among the built-in models");
+    if (!model) return skip(cell_problem("model", text("model"), "has experts (moe) and is not among the built-in models"));
     assume("experts", fmt::format("those of {}", known));
     job.model = *model;
     job.model.towers.front().layers = layers;
@@ -166,8 +172,6 @@ class RowReader {
       compute = catalog::Precision::fp8;
     else if (p == "nvfp4" || p == "fp8+nvfp4")
       compute = catalog::Precision::fp4;
-    else
-      return skip(fmt::format("precision \"{}\" is not modelled", p));
     job.precision.parameters = catalog::Precision::bf16;
     return true;
   }
@@ -197,19 +201,49 @@ class RowReader {
     return true;
   }
 
+  // One copy of the model takes tp · pp · cp GPUs, the others hold further copies.
+  bool degrees(workload::Parallelism& p, int gpus) {
+    std::vector<std::string> open;
+    const auto degree = [&](const char* column) {
+      if (!number(column)) open.emplace_back(column);
+      return int(number(column).value_or(1));
+    };
+    p.tp = degree("tp"), p.pp = degree("pp"), p.cp = degree("cp");
+    if (!open.empty()) assume("degrees", join(open, ", ") + " 1 (not stated)");
+    p.vpp = int(number("vpp").value_or(1)), p.ep = int(number("ep").value_or(1));
+    const std::int64_t copy = std::int64_t(p.tp) * p.pp * p.cp;
+    if (gpus % copy != 0) return skip(fmt::format("tp, pp, cp: {} × {} × {} does not divide the {} GPUs (gpus)", p.tp, p.pp, p.cp, gpus));
+    p.dp = int(gpus / copy);
+    if (p.vpp > 1 && p.pp == 1) return skip(cell_problem("vpp", text("vpp"), "needs more than one pipeline stage (pp)"));
+    if (std::int64_t(p.dp) * p.cp * p.tp % p.ep != 0)
+      return skip(cell_problem("ep", text("ep"),
+                               fmt::format("does not divide the {} of a pipeline stage (gpus {}, pp {})", p.dp * p.cp * p.tp, gpus, p.pp)));
+    return stated_dp(p, gpus);
+  }
+
+  // Some tables count data-parallel ranks within an expert group.
+  bool stated_dp(const workload::Parallelism& p, int gpus) {
+    const std::string& cell = text("dp");
+    if (cell.empty()) return true;
+    const auto dp = parse_number(cell);
+    if (dp && (*dp == p.dp || *dp * p.ep == p.dp)) return true;
+    return skip(
+        cell_problem("dp", cell, fmt::format("is not the {} that gpus {}, tp {}, pp {} and cp {} leave", p.dp, gpus, p.tp, p.pp, p.cp)));
+  }
+
   bool batch_and_parallelism(Job& job) {
     const auto gpus = number("gpus"), sequence = number("seq_len");
-    if (!gpus || !sequence) return skip("GPUs or sequence length not stated");
+    if (!gpus) return skip("gpus: not stated");
+    if (!sequence) return skip("seq_len: not stated");
     auto& p = job.parallelism;
-    const auto degree = [&](const char* column) { return int(number(column).value_or(1)); };
-    p.tp = degree("tp"), p.pp = degree("pp"), p.vpp = degree("vpp"), p.cp = degree("cp"), p.ep = degree("ep");
-    const int copy = p.tp * p.pp * p.cp;
-    if (int(*gpus) % copy != 0) return skip("tp × pp × cp does not divide the GPUs");
-    p.dp = int(*gpus) / copy;
+    if (!degrees(p, int(*gpus))) return false;
     job.batch.sequence = std::int64_t(*sequence);
     auto global = number("global_batch_seqs");
     if (!global && number("global_batch_tokens")) global = *number("global_batch_tokens") / *sequence;
-    if (!global) return skip("global batch not stated");
+    if (!global) return skip("global_batch_seqs: not stated, nor global_batch_tokens");
+    if (const auto tokens = number("global_batch_tokens"); tokens && std::abs(*global * *sequence / *tokens - 1) > 0.01)
+      return skip(cell_problem("global_batch_tokens", text("global_batch_tokens"),
+                               fmt::format("is not global_batch_seqs {} × seq_len {}", *global, *sequence)));
     job.batch.global = std::int64_t(std::llround(*global));
     if (number("micro_batch")) {
       job.batch.micro = std::int64_t(*number("micro_batch"));
@@ -218,30 +252,65 @@ class RowReader {
       assume("micro_batch", "1 (not stated)");
     }
     const double per_rank = double(job.batch.global) / p.dp / double(job.batch.micro);
-    if (per_rank < 0.999) return skip("global batch is smaller than one micro-batch a data-parallel rank");
+    if (per_rank < 0.999) return skip(too_few_sequences(job));
     if (std::abs(per_rank - std::round(per_rank)) > 1e-6) {
       job.batch.global = std::int64_t(std::llround(per_rank)) * p.dp * job.batch.micro;
       batch_scale_ = *global / double(job.batch.global);
       assume("global_batch", fmt::format("{} (the stated {} does not divide over {} ranks)", job.batch.global, *global, p.dp));
       out_.measured_s /= batch_scale_;
     }
-    sharding(job);
-    if (lower(text("seq_parallel")).starts_with("yes") || text("seq_parallel").starts_with("1") || lower(text("seq_parallel")) == "true")
-      p.sequence_parallel = true;
-    job.open.sequence_parallel = text("seq_parallel").empty();
+    if (!sharding(job) || !sequence_parallel(job)) return false;
     schedule(p);
     return true;
   }
 
-  void sharding(Job& job) {
+  // "global_batch_seqs: 8 sequences for 64 data-parallel ranks", and whose ranks these are where dp is not stated.
+  std::string too_few_sequences(const Job& job) const {
+    const auto& p = job.parallelism;
+    std::string ranks = fmt::format("{} data-parallel ranks", p.dp);
+    if (text("dp").empty())
+      ranks += fmt::format(" (dp is not stated: {} GPUs over tp {}, pp {}, cp {}{})", int(*number("gpus")), p.tp, p.pp, p.cp,
+                           text("tp").empty() || text("pp").empty() ? ", where unstated degrees count as 1" : "");
+    return fmt::format("global_batch_seqs: {} sequences in micro-batches of {} (micro_batch) are too few for {}", job.batch.global,
+                       job.batch.micro, ranks);
+  }
+
+  // "1 (yaml default SEQ_PARALLEL=True)", "yes"; the first word counts.
+  bool sequence_parallel(Job& job) {
+    const std::string stated = lower(text("seq_parallel"));
+    const std::string_view word = split(stated, ' ').front();
+    job.open.sequence_parallel = stated.empty();
+    if (word == "1" || word == "yes" || word == "true")
+      job.parallelism.sequence_parallel = true;
+    else if (!word.empty() && word != "0" && word != "no" && word != "false")
+      return skip(cell_problem("seq_parallel", text("seq_parallel"), "is not known; expected 0, 1, no, yes, false or true"));
+    return true;
+  }
+
+  // The number behind a word of the free text on sharding: "FSDP=128", "ZeRO-1 over 8 GPUs": the ranks that share one copy.
+  std::optional<std::int64_t> shard_group() const {
+    const std::string& stated = text("sharding");
+    for (const std::string_view word : {"FSDP=", " over "}) {
+      const auto at = stated.find(word);
+      if (at == std::string::npos) continue;
+      const std::string_view rest = std::string_view(stated).substr(at + word.size());
+      const auto digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+      if (!digits.empty() && digits.size() < 10) return *parse_integer(digits);
+    }
+    return std::nullopt;
+  }
+
+  bool sharding(Job& job) {
     auto& p = job.parallelism;
     if (const auto s = workload::sharding_from(text("sharding_norm"))) {
       p.sharding = *s;
-      const std::string& stated = text("sharding");  // "FSDP=128": the ranks that share one copy
-      if (const auto at = stated.find("FSDP="); at != std::string::npos) p.shard_group = std::atoi(stated.c_str() + at + 5);
-      if (const auto at = stated.find(" over "); at != std::string::npos)
-        p.shard_group = std::atoi(stated.c_str() + at + 6);  // "ZeRO-1 over 8 GPUs"
-      return;
+      const auto group = shard_group();
+      if (!group || *group == 0) return true;
+      if (std::int64_t(p.dp) * p.cp * p.tp % *group != 0)
+        return skip(
+            cell_problem("sharding", text("sharding"), fmt::format("names a group that does not divide the {} ranks", p.dp * p.cp)));
+      p.shard_group = int(*group);
+      return true;
     }
     switch (job.framework) {
       case Framework::nemo:
@@ -255,6 +324,7 @@ class RowReader {
       default: p.sharding = Sharding::none;
     }
     assume("sharding", workload::name_of(p.sharding) + " (the framework's habit)");
+    return true;
   }
 
   void schedule(workload::Parallelism& p) {
@@ -264,31 +334,45 @@ class RowReader {
     else if (extra.find("schedule zb-1p") != std::string::npos)
       p.schedule = workload::Schedule::zero_bubble_1p;
     else if (extra.find("schedule 1f1b-i") != std::string::npos && p.vpp == 1) {
-      p.vpp = std::max(1, (out_layers_ + p.pp - 1) / p.pp);
+      p.vpp = std::max(1, (int(*number("layers")) + p.pp - 1) / p.pp);
       assume("vpp", fmt::format("{} (interleaved, each layer its own chunk)", p.vpp));
     }
   }
 
   bool node(topology::Platform& platform) {
     const std::string gpu = text("gpu_norm");
-    if (gpu.empty()) return skip("the GPU is not in the catalogue or its form is not stated");
+    if (gpu.empty()) return skip("gpu_norm: empty, as the GPU is not in the catalogue or its form is not stated");
     const std::string type = type_for(gpu);
-    if (type.empty()) return skip(fmt::format("no ready-made node for \"{}\"", gpu));
+    if (type.empty()) {
+      const bool known = bool(catalog::Catalog::builtin().gpu(gpu));
+      return skip(cell_problem("gpu_norm", gpu, known ? "has no ready-made node" : "is not in the catalogue (`trunkline catalog`)"));
+    }
     auto node = topology::node_type(type);
-    if (!node) return skip(node.error().message);
+    if (!node) return skip(cell_problem("gpu_norm", gpu, node.error().message));
     platform.node = *node;
     const int gpus = int(*number("gpus"));
     const int stated = int(number("gpus_per_node").value_or(platform.node.gpus));
     if (!number("gpus_per_node")) assume("gpus_per_node", fmt::format("{} (node type {})", platform.node.gpus, type));
     const int original = platform.node.gpus;
     platform.node.gpus = std::min(stated, gpus);
-    if (gpus % platform.node.gpus != 0) return skip("the GPUs do not fill whole nodes");
+    if (gpus % platform.node.gpus != 0)
+      return skip(fmt::format("gpus: {} do not fill whole nodes of {} (gpus_per_node)", gpus, platform.node.gpus));
+    if (!links_agree(platform.node)) return false;
     platform.nodes = gpus / platform.node.gpus;
     platform.name = text("system");
     platform.fabric.present = platform.nodes > 1;
     nics(platform, original);
     assume("node", type);
     return true;
+  }
+
+  // What the row says of the links inside a node must be what the node type has; all of NVLink's forms count as one here.
+  bool links_agree(const topology::NodeType& node) {
+    const std::string& stated = text("intra_norm");
+    if (stated.empty()) return true;
+    const bool xgmi = node.gpu_links == topology::GpuLinks::xgmi;
+    const bool agree = xgmi ? stated == "xgmi" : stated.starts_with("nv") && stated != "nvlink-bridge";
+    return agree || skip(cell_problem("intra_norm", stated, "is not how the GPUs of the node type " + node.id + " are joined"));
   }
 
   static std::string type_for(const std::string& gpu) {
@@ -323,6 +407,7 @@ class RowReader {
       assume("network", fmt::format("{} × {:.0f} Gb/s (node type)", n.count, as_gbit_per_s(n.rate)));
     }
     const std::string fabric = text("fabric_norm");
+    if (fabric == "infiniband") n.kind = catalog::NicKind::infiniband;
     if (fabric == "roce") n.kind = catalog::NicKind::roce;
     if (fabric == "efa") n.kind = catalog::NicKind::efa;
     if (fabric == "omnipath") n.kind = catalog::NicKind::omnipath;
@@ -330,13 +415,10 @@ class RowReader {
     platform.fabric.kind = n.kind;
   }
 
-  bool memory_rules(const Job&, const topology::Platform&) { return true; }
-
   const io::CsvTable& table_;
   const io::CsvRow& row_;
   TrainingRow out_;
   double batch_scale_ = 1;
-  int out_layers_ = int(number("layers").value_or(0));
 };
 
 }  // namespace

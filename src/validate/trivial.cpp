@@ -39,16 +39,15 @@ TrainingValidation trivial_predictor(const std::vector<io::CsvTable>& tables) {
   TrainingValidation out;
   out.results = training_results(tables);
   std::map<std::string, int> judged;
-  for (const auto& r : out.results) judged[r.row.table] += r.judged && r.row.skip.empty();
+  for (const auto& r : out.results) judged[r.row.table] += r.row.judged;
   std::vector<Point> points;
   for (const auto& r : out.results) {
-    if (!r.judged || !r.row.skip.empty()) continue;
+    if (!r.row.judged) continue;
     points.push_back({r.row.table, r.row.gpu, std::log(ideal_s(r.row) / r.row.measured_s), 1.0 / judged[r.row.table]});
   }
   for (auto& r : out.results) {
-    if (!r.row.skip.empty()) continue;
-    r.predicted_s = ideal_s(r.row) / share_of_peak(points, r.row.gpu, r.row.table);
-    r.error = r.predicted_s / r.row.measured_s - 1;
+    if (!r.row.predicted()) continue;
+    r.row.set_prediction(ideal_s(r.row) / share_of_peak(points, r.row.gpu, r.row.table), 1, 1);
   }
   summarise_all(out);
   return out;
