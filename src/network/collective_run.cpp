@@ -73,7 +73,7 @@ struct Running {
   std::vector<Picoseconds> latency;  // of a stage
   Picoseconds begin = 0, end = 0;
   int pieces = 1;
-  std::vector<Picoseconds> done;  // by piece · stages + stage; −1 = not yet
+  std::vector<Picoseconds> sent, done;  // by piece · stages + stage: last byte sent, last step there; −1 = not yet
 };
 
 // One stage of one piece, on its way.
@@ -154,12 +154,13 @@ class Play {
     Running& running = tasks_[batch.task];
     const std::size_t stages = running.stages.size();
     const Picoseconds end = batch.last + running.latency[batch.stage];
+    running.sent[batch.piece * stages + batch.stage] = batch.last;
     running.done[batch.piece * stages + batch.stage] = end;
     running.end = std::max(running.end, end);
-    // A stage takes its pieces in turn, a piece its stages.
+    // A stage sends its pieces one behind the other; a piece goes on to its next stage when its last step is there.
     const auto try_begin = [&](std::size_t piece, std::size_t stage) {
       if (piece >= std::size_t(running.pieces) || stage >= stages) return;
-      const Picoseconds before = piece > 0 ? running.done[(piece - 1) * stages + stage] : 0;
+      const Picoseconds before = piece > 0 ? running.sent[(piece - 1) * stages + stage] : 0;
       const Picoseconds below = stage > 0 ? running.done[piece * stages + stage - 1] : 0;
       if (before >= 0 && below >= 0) begin(batch.task, piece, stage, std::max({before, below, running.begin}));
     };
@@ -187,12 +188,12 @@ Seconds latest(const CollectiveTask& task) {
   return late;
 }
 
-// Pieces through stages of these times, one after the other in each: Σ times + (pieces − 1) · longest, in parts of a piece.
-double pipelined(const std::vector<double>& times, const std::vector<double>& latency, double pieces) {
+// Pieces through stages of these times, one behind the other in each: Σ times + (pieces − 1) · longest, in parts of a piece.
+double pipelined(const std::vector<double>& times, double pieces) {
   double sum = 0, longest = 0;
-  for (std::size_t s = 0; s < times.size(); ++s) {
-    sum += times[s] / pieces + latency[s];
-    longest = std::max(longest, times[s] / pieces + latency[s]);
+  for (const double time : times) {
+    sum += time / pieces;
+    longest = std::max(longest, time / pieces);
   }
   return sum + (pieces - 1) * longest;
 }
@@ -200,20 +201,20 @@ double pipelined(const std::vector<double>& times, const std::vector<double>& la
 CollectiveTime terms_of(const CollectiveTask& task, const Running& running, const Ports& ports) {
   CollectiveTime out;
   out.name = task.name;
-  std::vector<double> loads(ports.port_count(), 0), times, latency;
+  std::vector<double> loads(ports.port_count(), 0), times;
+  Seconds latency;
   for (std::size_t s = 0; s < running.stages.size(); ++s) {
     times.push_back(ports.port_time(running.stages[s], loads));
-    latency.push_back(to_seconds(running.latency[s]).si());
+    latency += to_seconds(running.latency[s]);
   }
-  const double bound = loads.empty() ? 0 : *std::max_element(loads.begin(), loads.end());
-  const double moving = std::max(bound, pipelined(times, std::vector<double>(times.size(), 0), running.pieces));
-  const double delayed = std::max(moving, pipelined(times, latency, running.pieces));
+  const double bound = *std::max_element(loads.begin(), loads.end());
+  const double moving = std::max(bound, pipelined(times, running.pieces));
   out.waiting = latest(task);
   out.time = to_seconds(running.end) - task.start;
   out.bandwidth = seconds(bound);
   out.fill = seconds(moving - bound);
-  out.latency = seconds(delayed - moving);
-  out.contention = out.time - out.waiting - seconds(delayed);
+  out.latency = latency;
+  out.contention = out.time - out.waiting - latency - seconds(moving);
   out.algbw = out.time.si() > 0 ? task.size / out.time : byte_per_s(0);
   out.bus_share = out.time.si() > 0 ? out.bandwidth / out.time : 1;
   return out;
@@ -234,7 +235,8 @@ Result<CollectivesResult> run_collectives(const Fabric& fabric, const Machines& 
       for (const Transfer& transfer : stage.transfers) way = std::max(way, play.ports().latency(transfer));
       running.latency.push_back(picoseconds((machines.step + way) * double(stage.transfers.empty() ? 0 : stage.steps)));
     }
-    running.done.assign(std::size_t(running.pieces) * stages.size(), -1);
+    running.sent.assign(std::size_t(running.pieces) * stages.size(), -1);
+    running.done = running.sent;
     running.stages = std::move(stages);
     play.tasks().push_back(std::move(running));
   }

@@ -66,8 +66,8 @@ struct Transfer {
   int via = -1;  // GPU of the same island to whose NIC the data goes over NVLink first; -1 = from's own
 };
 
-// Transfers that run together; the next stage of the same piece begins when the last is complete. `steps` sends follow each other inside a
-// stage (a ring passes n − 1 chunks), each with the latency of the way.
+// Transfers that run together. `steps` sends follow each other inside a stage (a ring passes n − 1 chunks), each with the latency of the
+// way: so much after its last byte is sent the same piece's next stage begins. The next piece follows at once.
 struct Stage {
   std::string name;
   std::vector<Transfer> transfers;
@@ -94,8 +94,8 @@ struct CollectiveTime {
   Seconds time;          // from the task's start to its last byte
   Seconds bandwidth;     // alone, over host and NVLink ports only, all pieces in full overlap: the physical bound
   Seconds fill;          // pieces that enter and leave the pipeline of stages
-  Seconds latency;       // steps × way
-  Seconds contention;    // fabric, other groups, background: what is left
+  Seconds latency;       // of one piece: steps × way, all stages
+  Seconds contention;    // fabric, other groups, background, stages of its own on the same ports: what is left
   Seconds waiting;       // for the last straggler
   Bandwidth algbw;       // size / time
   double bus_share = 0;  // bandwidth / time

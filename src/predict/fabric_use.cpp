@@ -22,6 +22,7 @@ struct Kind {
   network::TrafficKind traffic;
   collectives::Domain Domains::* domain;
   double GroupTimes::* busy;
+  bool reduces = false;  // of gradients, or what an optimizer shards: what the passes do not hide comes after them, when nothing else runs
 };
 
 bool exchanges(const workload::StepWork& work, workload::Group group) {
@@ -37,6 +38,7 @@ bool exchanges(const workload::StepWork& work, workload::Group group) {
 std::vector<Kind> kinds_of(const FabricInput& in, const JobFlows& flows, int pairs) {
   const auto& p = in.job.parallelism;
   const JobGroups g = groups_of(p, in.platform.platform().node.gpus);
+  const bool in_passes = p.sharding == workload::Sharding::zero3 || p.sharding == workload::Sharding::hsdp;
   const auto collective = [&](const char* name, GroupShape shape, workload::Group group) {
     return exchanges(in.work, group) ? flows.exchanges(name, shape) : flows.rings(name, shape, pairs);
   };
@@ -45,9 +47,9 @@ std::vector<Kind> kinds_of(const FabricInput& in, const JobFlows& flows, int pai
       {collective("context-parallel", g.context, workload::Group::context), &Domains::context, &GroupTimes::context},
       {collective("expert-parallel", g.expert, workload::Group::expert), &Domains::expert, &GroupTimes::expert},
       {flows.rings("expert tensor-parallel", g.expert_tensor, pairs), &Domains::expert_tensor, &GroupTimes::expert_tensor},
-      {flows.rings("data-parallel", g.data, pairs), &Domains::data, &GroupTimes::data},
-      {flows.rings("expert data-parallel", g.expert_data, pairs), &Domains::expert_data, &GroupTimes::expert_data},
-      {flows.rings("sharded weights", g.shard, pairs), &Domains::shard, &GroupTimes::shard},
+      {flows.rings("data-parallel", g.data, pairs), &Domains::data, &GroupTimes::data, !in_passes},
+      {flows.rings("expert data-parallel", g.expert_data, pairs), &Domains::expert_data, &GroupTimes::expert_data, !in_passes},
+      {flows.rings("sharded weights", g.shard, pairs), &Domains::shard, &GroupTimes::shard, !in_passes},
       {flows.rings("replicas of sharded weights", g.replica, pairs), &Domains::replica, &GroupTimes::replica},
       {flows.pipelines("pipeline", g.pipeline, p.vpp > 1, pairs), &Domains::pipeline, &GroupTimes::pipeline},
   };
@@ -56,24 +58,25 @@ std::vector<Kind> kinds_of(const FabricInput& in, const JobFlows& flows, int pai
 class FixedPoint {
  public:
   FixedPoint(const FabricInput& in, network::Contention& contention, std::vector<Kind> kinds, const Domains& nics)
-      : in_(in), contention_(contention), kinds_(std::move(kinds)), nics_(nics), share_(kinds_.size(), 1), busy_(kinds_.size(), 0) {}
+      : in_(in),
+        contention_(contention),
+        kinds_(std::move(kinds)),
+        nics_(nics),
+        share_(kinds_.size(), 1),
+        busy_(kinds_.size(), 0),
+        in_passes_(busy_) {}
 
   void run() {
     constexpr int kMostRounds = 200;
     constexpr double kSettled = 1e-13;
-    for (int round = 0; round < kMostRounds; ++round) {
+    double moved = 1;
+    for (int round = 0; round < kMostRounds && moved > kSettled; ++round) {
       std::vector<double> next(kinds_.size());
       for (std::size_t k = 0; k < kinds_.size(); ++k) next[k] = expected_share(k);
-      double moved = 0;
-      for (std::size_t k = 0; k < kinds_.size(); ++k) {
-        next[k] = std::min(next[k], round == 0 ? 1.0 : share_[k]);
-        moved = std::max(moved, share_[k] - next[k]);
-      }
+      moved = round > 0 ? 0 : 1;
+      for (std::size_t k = 0; k < kinds_.size(); ++k) moved = std::max(moved, std::abs(share_[k] - next[k]));
       share_ = next;
-      step_s_ = double(in_.time_step(domains()).parts.total) * 1e-12;
-      const GroupTimes times = in_.group_times(domains());
-      for (std::size_t k = 0; k < kinds_.size(); ++k) busy_[k] = std::clamp(times.*kinds_[k].busy / step_s_, 0.0, 1.0);
-      if (round > 0 && moved <= kSettled) break;
+      measure();
     }
   }
 
@@ -96,15 +99,36 @@ class FixedPoint {
   double step_s() const { return step_s_; }
 
  private:
-  // Over all sets of the other kinds, each active by itself as long as it is busy.
+  // How long the step takes with the present shares, and how busy each kind is in it.
+  void measure() {
+    const timeline::StepResult step = in_.time_step(domains());
+    const GroupTimes times = in_.group_times(domains());
+    step_s_ = double(step.parts.total) * 1e-12;
+    double reducing = 0;
+    for (const Kind& kind : kinds_) reducing += kind.reduces ? times.*kind.busy : 0;
+    const double after = std::min(step.detail.data_s, reducing);
+    hidden_ = reducing > 0 ? 1 - after / reducing : 0;
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      const double busy = times.*kinds_[k].busy;
+      busy_[k] = std::clamp(busy / step_s_, 0.0, 1.0);
+      in_passes_[k] = std::clamp(busy * (kinds_[k].reduces ? hidden_ : 1) / (step_s_ - after), 0.0, 1.0);
+    }
+  }
+
   double expected_share(std::size_t k) {
+    const double beside = share_in_passes(k);
+    return kinds_[k].reduces ? hidden_ * beside + (1 - hidden_) * contention_.shares(1U << k)[k].slowest : beside;
+  }
+
+  // Over all sets of the other kinds, each active by itself as long as it is busy.
+  double share_in_passes(std::size_t k) {
     const std::uint32_t own = 1U << k;
     double sum = 0;
     for (std::uint32_t others = 0; others < 1U << kinds_.size(); ++others) {
       if (others & own) continue;
       double probability = 1;
       for (std::size_t j = 0; j < kinds_.size(); ++j) {
-        if (j != k) probability *= others >> j & 1 ? busy_[j] : 1 - busy_[j];
+        if (j != k) probability *= others >> j & 1 ? in_passes_[j] : 1 - in_passes_[j];
       }
       if (probability > 0) sum += probability * contention_.shares(own | others)[k].slowest;
     }
@@ -115,7 +139,8 @@ class FixedPoint {
   network::Contention& contention_;
   std::vector<Kind> kinds_;
   const Domains& nics_;
-  std::vector<double> share_, busy_;
+  std::vector<double> share_, busy_, in_passes_;  // busy: of the step, of its passes
+  double hidden_ = 0;                             // part of gradient traffic that runs beside the passes
   double step_s_ = 0;
 };
 

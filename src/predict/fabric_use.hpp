@@ -48,13 +48,17 @@ struct FabricInput {
 
 // Lowers the network rates of `domains` to what the fabric leaves each group, and says why.
 //
-// Model: share of kind k = Σ over sets A of the other kinds of P(A) · share(k | k and A active), where each other kind is active at random
-// for the part of the step that its exchanges take; share(k | set) is what the slowest group keeps in the max-min solution of all flows of
-// those kinds (network::Contention; each set is solved once). Lower shares lengthen exchanges, which raises P: iterated from the shares of
-// each kind alone to the least fixed point, so that nothing faster makes a step slower. Tensor-parallel traffic inside NVLink domains stays
-// with the collective model; latencies too. The switches' hashes and the places of the nodes are drawn by the platform's seed. Ignores:
-// which kinds really coincide (gradients meet the last backward only); trees (every collective counts as rings); lossless effects. Cost:
-// kinds that leave NVLink domains, n ≤ 4 as a rule: up to 2^n − 1 solves (0.3 µs a link that a queue pair crosses), n · 10 step times.
+// Model: share of kind k = Σ over sets A of the other kinds of P(A) · share(k | k and A active). Each other kind is active at
+// random for the part of the passes that its exchanges take; share(k | set) is what the slowest group keeps in the max-min solution
+// of all flows of those kinds (network::Contention; each set is solved once). What the passes do not hide of gradient traffic comes
+// after them, with nothing beside it. Lower shares lengthen exchanges, which changes P: iterated until nothing moves.
+// Tensor-parallel traffic inside NVLink domains stays with the collective model; latencies too. The switches' hashes and the places
+// of the nodes are drawn by the platform's seed.
+// Ignores: which exchanges of the passes really coincide (those of one layer never meet on one NIC); trees (every collective counts
+// as rings); lossless effects (network/lossless.hpp).
+// Cost: n kinds that leave NVLink domains (two to four, as a rule): up to 2^n − 1 solves and some tens of step times. On one core,
+// Llama-3.1-405B on 16,384 GPUs: 49,152 flows in 4 queue pairs each, 3 solves, 0.25 s, 110 MB; DeepSeek-V3 on 102,400 GPUs:
+// 6.1 million flows, 15 solves, half a minute, 1.8 GB.
 Result<FabricUse> limit_by_fabric(const FabricInput& input, timeline::Domains& domains);
 
 }  // namespace trunkline::predict
