@@ -107,6 +107,7 @@ Result<void> add_table(const std::string& file, const ValidateOptions& o, const 
 
 Result<int> validate_tables(const ValidateOptions& o, Session& session) {
   if (o.tables.empty()) return usage_error("validate needs at least one table", "for example: trunkline validate data/published/*.csv");
+  if (o.jobs < 1 || o.jobs > 256) return usage_error(fmt::format("--jobs {}: 1 to 256 threads", o.jobs), "leave it out for one a core");
   if (!o.fit.empty()) TRUNKLINE_TRY(check_writable(o.fit));
   report::Validation validation;
   validation.rows = o.rows;
@@ -143,10 +144,7 @@ Command validate_command() {
     auto o = std::make_shared<ValidateOptions>();
     app.add_option("TABLE", o->tables, "CSV tables of results");
     app.add_option("--fit", o->fit, "write the constants fitted to all given training tables")->type_name("FILE");
-    app.add_option("--jobs", o->jobs, "threads; the answer is the same with any number")
-        ->type_name("N")
-        ->check(CLI::Range(1, 256))
-        ->default_str("one a core");
+    app.add_option("--jobs", o->jobs, "threads, one a core unless told otherwise; the answer is the same with any number")->type_name("N");
     app.add_flag("--ablation", o->ablation, "the error with each effect of the model switched off");
     app.add_flag("--rows", o->rows, "show every row");
     app.add_flag("--trivial", o->trivial, "beside it the predictor to beat: model FLOPs over one rate a GPU type");
