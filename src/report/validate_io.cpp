@@ -108,7 +108,11 @@ void add_training(const Validation& v, Json& out) {
     out["beside"] = groups_json(v.training->beside);
     out["overall"] = with_median(*v.training);
   }
-  if (v.trivial) out["trivial"] = {{"tables", groups_json(v.trivial->tables)}, {"overall", with_median(*v.trivial)}};
+  if (v.trivial) {
+    out["trivial"] = {{"tables", groups_json(v.trivial->tables)}, {"overall", with_median(*v.trivial)}};
+    for (auto& table : out["trivial"]["tables"]) table.erase("interval_coverage");  // it has no interval
+    out["trivial"]["overall"].erase("interval_coverage");
+  }
   for (const auto& a : v.ablations) {
     out["ablation"].push_back({{"without", a.effect},
                                {"median_abs_error", a.overall.median_abs},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "base/quantity_text.hpp"
 #include "report/validate_report.hpp"
@@ -154,28 +155,51 @@ Table row_table(const Validation& v, bool exact) {
   return table;
 }
 
-// Most frequent reasons first. A table of thousands of bad cells must not bury its answer.
+struct Reason {
+  validate::TableKind kind;
+  std::string why;
+  int rows = 0, eligible = 0;
+};
+
+// Most frequent reasons first, those of eligible rows before all others.
+std::vector<Reason> reasons_of(const Validation& v) {
+  std::map<std::pair<validate::TableKind, std::string>, Reason> reasons;
+  for (const auto& [kind, r] : rows_of(v)) {
+    if (r->predicted()) continue;
+    Reason& reason = reasons.try_emplace({kind, r->skipped_reason}, Reason{kind, r->skipped_reason, 0, 0}).first->second;
+    ++reason.rows;
+    reason.eligible += r->eligible;
+  }
+  std::vector<Reason> sorted;
+  for (auto& [key, reason] : reasons) sorted.push_back(std::move(reason));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Reason& a, const Reason& b) { return std::tie(b.eligible, b.rows) < std::tie(a.eligible, a.rows); });
+  return sorted;
+}
+
+// A table of thousands of bad cells must not bury its answer: cut, unless `all`.
 Table skipped_table(const Validation& v, bool all) {
   constexpr std::size_t kShown = 40;
-  std::map<std::string, int> reasons;
-  for (const auto& [kind, r] : rows_of(v)) {
-    if (!r->predicted()) ++reasons[r->skipped_reason];
-  }
-  std::vector<std::pair<std::string, int>> sorted(reasons.begin(), reasons.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  const auto reasons = reasons_of(v);
   Table table;
   table.title = "rows that could not be predicted";
-  table.columns = {right("rows"), {"why", Align::left, true}};
-  int rest = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (all || i < kShown)
-      table.add({fmt::format("{}", sorted[i].second), sorted[i].first});
-    else
-      rest += sorted[i].second;
+  table.columns = {right("rows"), right("eligible"), {"kind"}, {"why", Align::left, true}};
+  int rest = 0, rest_eligible = 0;
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    const Reason& r = reasons[i];
+    if (all || i < kShown) {
+      table.add({fmt::format("{}", r.rows), fmt::format("{}", r.eligible), validate::name_of(r.kind), r.why});
+    } else {
+      rest += r.rows;
+      rest_eligible += r.eligible;
+    }
   }
-  if (rest > 0)
-    table.add(
-        {{fmt::format("{}", rest), Tone::dim}, {fmt::format("{} more reasons: see --rows or --json", sorted.size() - kShown), Tone::dim}});
+  if (rest > 0) {
+    table.add({{fmt::format("{}", rest), Tone::dim},
+               {fmt::format("{}", rest_eligible), Tone::dim},
+               "",
+               {fmt::format("{} more reasons: see --rows or --json", reasons.size() - kShown), Tone::dim}});
+  }
   return table;
 }
 
