@@ -33,12 +33,15 @@ FlopRate own_rate(const Gpu& gpu, Precision precision) {
   return {};
 }
 
-// What training computes in where the hardware lacks `precision`; fp32 falls back to itself.
-Precision fallback(Precision precision) {
+// NVIDIA's tensor cores before Ampere know fp16 alone: bf16 products run on the fp32 units, which read bf16 as cut-off fp32.
+bool lacks_bf16(Generation g) { return g == Generation::kepler_to_pascal || g == Generation::volta || g == Generation::turing; }
+
+// What computes where the hardware lacks `precision`; fp32 falls back to itself.
+Precision fallback(Precision precision, Generation generation) {
   switch (precision) {
     case Precision::fp4: return Precision::fp8;
     case Precision::fp8: return Precision::bf16;
-    case Precision::bf16: return Precision::fp16;
+    case Precision::bf16: return lacks_bf16(generation) ? Precision::fp32 : Precision::fp16;
     case Precision::fp16:
     case Precision::tf32:
     case Precision::fp32: return Precision::fp32;
@@ -50,10 +53,12 @@ Precision fallback(Precision precision) {
 
 bool Gpu::supports(Precision precision) const { return own_rate(*this, precision).si() > 0; }
 
-FlopRate Gpu::rate(Precision precision) const {
-  while (!supports(precision) && precision != Precision::fp32) precision = fallback(precision);
-  return own_rate(*this, precision);
+Precision Gpu::computes_in(Precision precision) const {
+  while (!supports(precision) && precision != Precision::fp32) precision = fallback(precision, generation);
+  return precision;
 }
+
+FlopRate Gpu::rate(Precision precision) const { return own_rate(*this, computes_in(precision)); }
 
 std::string name_of(Precision precision) {
   switch (precision) {

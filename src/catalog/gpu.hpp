@@ -53,10 +53,13 @@ struct Gpu {
   int pcie_lanes = 16;
   double tdp_w = 0;  // 0 = not known
 
-  // The dense rate at `precision`; where the hardware lacks it, the rate of what training falls back to
-  // (fp4 → fp8 → bf16/fp16, bf16 → fp16 before Ampere, fp16 and tf32 → fp32). Zero only where none of them is known.
-  FlopRate rate(Precision precision) const;
+  // Whether the hardware has units for `precision`, as far as the catalogue knows.
   bool supports(Precision precision) const;
+  // `precision`, or what its products run in where the hardware lacks it: fp4 → fp8 → bf16, bf16 → fp32 on NVIDIA before Ampere (else
+  // fp16, where only the figure is missing), fp16 and tf32 → fp32.
+  Precision computes_in(Precision precision) const;
+  // The dense rate of that. Zero only where none of them is known.
+  FlopRate rate(Precision precision) const;
 };
 
 std::string name_of(Precision precision);

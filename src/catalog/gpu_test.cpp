@@ -182,8 +182,8 @@ TEST(Gpu, RateFallsBackToWhatTrainingUses) {
   EXPECT_EQ(a100.rate(Precision::fp4), a100.bf16);
   const Gpu& v100 = gpu("v100-sxm2");
   EXPECT_FALSE(v100.supports(Precision::bf16));
-  EXPECT_EQ(v100.rate(Precision::bf16), v100.fp16);
-  EXPECT_EQ(v100.rate(Precision::fp8), v100.fp16);
+  EXPECT_EQ(v100.rate(Precision::bf16), v100.fp32);  // its tensor cores know fp16 alone
+  EXPECT_EQ(v100.rate(Precision::fp8), v100.fp32);
   EXPECT_EQ(v100.rate(Precision::tf32), v100.fp32);
   const Gpu& h100 = gpu("h100-sxm");
   EXPECT_EQ(h100.rate(Precision::fp8), h100.fp8);

@@ -117,7 +117,9 @@ Result<void> scale_against(int gpus, const calibrate::Applied& applied, predict:
 // A job that does not match a platform is nobody's line; the block that asks for it is where a person has to look.
 Error placed(Error error, const io::Value& job, const std::string& file) {
   if (error.where.file != file || error.where.line > 0) return error;
-  const io::Value* block = job.find(error.message.find("batch") != std::string::npos ? "batch" : "parallelism");
+  const bool format = error.message.starts_with("training.precision");
+  const io::Value* block = job.find(format ? "training" : error.message.find("batch") != std::string::npos ? "batch" : "parallelism");
+  if (const io::Value* precision = format && block ? block->find("precision") : nullptr) block = precision;
   if (block && block->where().file == file) error.where.line = block->where().line;
   return error;
 }

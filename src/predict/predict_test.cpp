@@ -232,6 +232,53 @@ TEST(Settle, FaultsNameWhatDoesNotMatch) {
   EXPECT_NE(fault(job).find("does not divide the 8 GPUs"), std::string::npos);
 }
 
+// ------------------------------------------------------------------------------------------------ number formats
+
+// fp8 and fp4 without units for them are refused, with the part's name, the key and what to write instead.
+TEST(Formats, NarrowFormatsThatAGpuLacksAreRefused) {
+  for (const auto& entry : topology::node_catalog()) {
+    topology::Platform one = platform_of(entry.id.c_str(), 1);
+    one.node.gpus = 1;
+    for (const auto format : {catalog::Precision::fp8, catalog::Precision::fp4}) {
+      Job job = job_of(1);
+      job.precision.compute = format;
+      const auto p = predict::predict(job, one);
+      EXPECT_EQ(bool(p), entry.node.gpu.supports(format)) << entry.id << " " << catalog::name_of(format);
+      if (p) continue;
+      EXPECT_NE(p.error().text().find("has no units for " + catalog::name_of(format)), std::string::npos);
+      EXPECT_NE(p.error().text().find("write precision"), std::string::npos) << p.error().text();
+    }
+  }
+}
+
+// A V100's tensor cores know fp16 alone: bf16 products run on its fp32 units, an eighth as fast, and the answer says so.
+TEST(Formats, Bf16OnAV100DoesNotRunOnTensorCores) {
+  topology::Platform one = platform_of("hgx-v100", 1);
+  one.node.gpus = 1;
+  Job job = job_of(1, "llama-3.2-1b");
+  job.precision.compute = job.precision.parameters = catalog::Precision::fp16;
+  const Prediction half = predicted(job, one);
+  job.precision.compute = job.precision.parameters = catalog::Precision::bf16;
+  const Prediction bf16 = predicted(job, one);
+  EXPECT_GT(bf16.detail.matrix_s, 4 * half.detail.matrix_s);
+  EXPECT_NE(assumption(bf16, "training.precision").find("at the rate of fp32"), std::string::npos);
+  EXPECT_EQ(assumption(half, "training.precision"), "");
+}
+
+TEST(Formats, APrecisionLeftOpenIsOneThatTheGpuHas) {
+  topology::Platform one = platform_of("hgx-v100", 1);
+  one.node.gpus = 1;
+  Job job = job_of(1, "llama-3.2-1b");
+  job.open.precision = true;
+  const Prediction p = predicted(job, one);
+  EXPECT_EQ(p.job.precision.compute, catalog::Precision::fp16);
+  EXPECT_EQ(p.job.precision.parameters, catalog::Precision::fp16);
+  EXPECT_NE(assumption(p, "training.precision").find("fp16"), std::string::npos);
+  topology::Platform newer = platform_of("hgx-h100", 1);
+  newer.node.gpus = 1;
+  EXPECT_EQ(predicted(job, newer).job.precision.compute, catalog::Precision::bf16);
+}
+
 // ------------------------------------------------------------------------------------------------ who talks to whom
 
 namespace {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "predict/formats.hpp"
 #include "predict/least_time.hpp"
 #include "predict/plans.hpp"
 #include "predict/settled.hpp"
@@ -131,7 +132,9 @@ class Search {
 }  // namespace
 
 Result<Ranking> search(const Job& job, const PlatformModel& platform, const Options& options, const SearchOptions& search_options) {
-  return Search(job, platform, options, search_options).run();
+  Job asked = job;
+  TRUNKLINE_TRY(settle_format(asked, platform.platform().node.gpu));
+  return Search(asked, platform, options, search_options).run();
 }
 
 }  // namespace trunkline::predict

@@ -5,6 +5,7 @@
 
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
+#include "predict/formats.hpp"
 #include "predict/plans.hpp"
 #include "predict/search.hpp"
 #include "predict/settled.hpp"
@@ -39,6 +40,13 @@ void recompute_least(Job& job, Bytes capacity) {
   recompute_part(job, capacity);
 }
 
+void note(Job& job, const std::string& what, std::string taken) {
+  for (auto& [key, text] : job.assumed) {
+    if (key == what) return void(text = std::move(taken));
+  }
+  job.assumed.emplace_back(what, std::move(taken));
+}
+
 namespace {
 
 Result<int> data_parallel(const Job& job, const topology::Platform& platform) {
@@ -63,14 +71,6 @@ Result<void> check_batch(const Job& job) {
   if (job.open.micro || local % job.batch.micro == 0) return {};
   return bad_input({job.file, 0}, fmt::format("{} samples a rank do not divide into micro-batches of {}", local, job.batch.micro),
                    "choose a micro-batch that divides global / dp, or leave it out");
-}
-
-// In place of an earlier note on the same thing, such as "chosen (not stated)".
-void note(Job& job, const std::string& what, std::string taken) {
-  for (auto& [key, text] : job.assumed) {
-    if (key == what) return void(text = std::move(taken));
-  }
-  job.assumed.emplace_back(what, std::move(taken));
 }
 
 std::string recompute_words(const Job& job) {
@@ -137,6 +137,7 @@ Result<Job> settle_plan(const Job& asked, const PlatformModel& model, const Opti
 Result<Job> settle(const Job& asked, const PlatformModel& model, const Options& options) {
   const bool plan_open = leaves_plan_open(asked), degrees_open = asked.open.tp || asked.open.pp || asked.open.cp;
   Job job = asked;
+  TRUNKLINE_TRY(settle_format(job, model.platform().node.gpu));
   if (job.open.dp && !degrees_open) {
     TRUNKLINE_ASSIGN(dp, data_parallel(job, model.platform()));
     job.parallelism.dp = dp;

@@ -104,6 +104,8 @@ inline Case random_case(Rng& rng) {
   const catalog::Precision precisions[] = {catalog::Precision::bf16, catalog::Precision::fp16, catalog::Precision::fp8,
                                            catalog::Precision::fp4, catalog::Precision::fp32};
   job.precision.compute = precisions[rng.below(5)];
+  const bool narrow = job.precision.compute == catalog::Precision::fp8 || job.precision.compute == catalog::Precision::fp4;
+  if (narrow && !c.platform.node.gpu.supports(job.precision.compute)) job.precision.compute = catalog::Precision::bf16;
   job.precision.parameters = workload::parameter_habit(job.framework, job.precision.compute);
   job.compile = rng.below(2) == 0;
   if (rng.below(3) == 0) job.flash_attention = rng.below(2) == 0;
