@@ -50,6 +50,7 @@ struct RunResult {
   double mean_hops = 0;  // switches on the way
   int max_hops = 0;
   Seconds solve, simulate;  // wall time spent here
+  std::string steps;        // of a ring that is simulated step by step (traffic_ring.hpp): how; else empty
 };
 
 // Rates: max-min fair (maxmin.hpp) over the paths that the router gives. Completion: FlowSim over the same paths.

@@ -15,8 +15,10 @@ namespace {
 
 using io::FieldType;
 
-constexpr std::array kPatterns = {Pattern::permutation, Pattern::random, Pattern::incast, Pattern::all_to_all, Pattern::ring};
+constexpr std::array kPatterns = {Pattern::permutation, Pattern::random, Pattern::incast,
+                                  Pattern::all_to_all,  Pattern::ring,   Pattern::ring_all_reduce};
 constexpr std::int64_t kMostDemands = 20'000'000;
+constexpr int kMostRing = 100'000;
 constexpr double kMostSeed = 1e15;
 
 const io::Value& field_or(const io::Value& map, std::string_view key) {
@@ -112,6 +114,14 @@ Result<void> read_pattern(const io::Value& traffic, const std::string& word, Tra
       return wrong(traffic, "count", "random traffic needs the number of flows", fmt::format("from 1 to {}", kMostDemands));
     out.count = int(*count);
   }
+  const auto steps = io::get_text(traffic, "steps");
+  if (steps && out.pattern != Pattern::ring_all_reduce)
+    return wrong(traffic, "steps", fmt::format("belongs to the pattern ring_all_reduce, not to {}", word), "leave it out");
+  if (steps == "every") out.steps = RingSteps::every;
+  if (out.pattern == Pattern::ring_all_reduce && (traffic.find("over") || out.size.count() < out.hosts))
+    return wrong(traffic, "pattern", "a ring all-reduce starts at once and has a byte for every host", "leave out over; a larger size");
+  if (out.pattern == Pattern::ring_all_reduce && out.hosts > kMostRing)
+    return wrong(traffic, "hosts", fmt::format("a ring of {} hosts", out.hosts), fmt::format("at most {} are simulated", kMostRing));
   out.fan_in = int(fan_in.value_or(out.hosts - 1));
   if (out.fan_in >= out.hosts)
     return wrong(traffic, "fan_in", fmt::format("{} senders and a receiver among {} hosts", out.fan_in, out.hosts),
@@ -131,6 +141,7 @@ std::string name_of(Pattern pattern) {
     case Pattern::incast: return "incast";
     case Pattern::all_to_all: return "all_to_all";
     case Pattern::ring: return "ring";
+    case Pattern::ring_all_reduce: return "ring_all_reduce";
     case Pattern::matrix: return "matrix";
     case Pattern::flows: return "flows";
   }
@@ -146,6 +157,7 @@ std::string TrafficSpec::words() const {
     case Pattern::incast: out = fmt::format("incast: {} hosts to host 0, {}", fan_in, each); break;
     case Pattern::all_to_all: out = fmt::format("all-to-all among {} hosts, {}", hosts, each); break;
     case Pattern::ring: out = fmt::format("each of {} hosts to the next, {}", hosts, each); break;
+    case Pattern::ring_all_reduce: out = fmt::format("all-reduce of {} in a ring of {} hosts", to_text(size), hosts); break;
     case Pattern::matrix: out = fmt::format("{} flows of a matrix", listed.size()); break;
     case Pattern::flows: out = fmt::format("{} flows of {}", listed.size(), std::filesystem::path(file).filename().string()); break;
   }
@@ -163,14 +175,18 @@ const io::ObjectSpec& traffic_spec() {
         {
             {.name = "pattern",
              .type = FieldType::choice,
-             .doc = "permutation: every host to one other; incast: all to host 0; ring: each to the next",
+             .doc = "permutation: every host to one other; incast: all to host 0; ring: each to the next; ring_all_reduce: step by step",
              .choices = patterns},
-            {.name = "size", .type = FieldType::bytes, .doc = "of one flow of a pattern"},
+            {.name = "size", .type = FieldType::bytes, .doc = "of one flow of a pattern; of ring_all_reduce: of the buffer"},
             {.name = "hosts", .type = FieldType::integer, .doc = "the first so many take part; default: all", .min = 1, .max = 1e8},
             {.name = "count", .type = FieldType::integer, .doc = "of random: how many flows", .min = 1, .max = double(kMostDemands)},
             {.name = "flows",
              .type = FieldType::text,
              .doc = "in place of a pattern: a file, a line a flow: source destination bytes start_s"},
+            {.name = "steps",
+             .type = FieldType::choice,
+             .doc = "of ring_all_reduce: every step simulated, or folded where no send slows another; default folded",
+             .choices = {"folded", "every"}},
             {.name = "fan_in", .type = FieldType::integer, .doc = "of incast: senders; default: all but one", .min = 1, .max = 1e8},
             {.name = "matrix",
              .type = FieldType::any,
@@ -214,6 +230,7 @@ std::vector<Demand> demands_of(const TrafficSpec& traffic, const Fabric& fabric,
     case Pattern::incast: out = incast(traffic.fan_in, traffic.size); break;
     case Pattern::all_to_all: out = all_to_all(traffic.hosts, traffic.size); break;
     case Pattern::ring: out = ring(traffic.hosts, traffic.size); break;
+    case Pattern::ring_all_reduce: out = ring(traffic.hosts, scaled(traffic.size, 1.0 / traffic.hosts)); break;
     case Pattern::matrix:
     case Pattern::flows: out = traffic.listed; break;
   }

@@ -10,17 +10,19 @@
 #include "io/spec.hpp"
 #include "network/fabric.hpp"
 #include "network/traffic.hpp"
+#include "network/traffic_ring.hpp"
 
 namespace trunkline::network {
 
 enum class Pattern {
-  permutation,  // every host to one other, outside its leaf where there is more than one
-  random,       // `count` pairs drawn independently
-  incast,       // `fan_in` hosts to the first
-  all_to_all,   // each to every other
-  ring,         // each to the next
-  matrix,       // bytes from row to column
-  flows,        // a .flows file
+  permutation,      // every host to one other, outside its leaf where there is more than one
+  random,           // `count` pairs drawn independently
+  incast,           // `fan_in` hosts to the first
+  all_to_all,       // each to every other
+  ring,             // each to the next
+  ring_all_reduce,  // each to the next, 2(n − 1) steps (traffic_ring.hpp)
+  matrix,           // bytes from row to column
+  flows,            // a .flows file
 };
 
 std::string name_of(Pattern pattern);
@@ -31,7 +33,8 @@ struct TrafficSpec {
   int hosts = 0;   // the first so many take part
   int count = 0;   // of random
   int fan_in = 0;  // of incast
-  Seconds over;    // starts are drawn evenly from 0 to this
+  RingSteps steps = RingSteps::folded;
+  Seconds over;  // starts are drawn evenly from 0 to this
   std::uint64_t seed = 0;
   std::string file;            // of flows: where they were read
   std::vector<Demand> listed;  // of flows and matrix

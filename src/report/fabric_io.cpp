@@ -27,7 +27,8 @@ Json result_json(const Study& study) {
   }
   out["without_a_way"] = std::move(cut_off);
   out["solve_s"] = r.solve.si() + r.simulate.si();
-  out["solve"] = {{"tolerance", study.file.run.tolerance}, {"rates_s", r.solve.si()}, {"completion_s", r.simulate.si()}};
+  out["solve"] = {
+      {"tolerance", study.file.run.tolerance}, {"rates_s", r.solve.si()}, {"completion_s", r.simulate.si()}, {"steps", or_null(r.steps)}};
   return out;
 }
 

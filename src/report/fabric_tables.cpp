@@ -54,6 +54,8 @@ std::string routing_words(const network::FabricFile& file) {
 std::string solved_words(const Study& study) {
   const double tolerance = study.file.run.tolerance;
   const std::string how = tolerance > 0 ? fmt::format("completion to {} %", significant(100 * tolerance)) : "exactly";
+  const std::string& steps = study.first().steps;
+  if (!steps.empty()) return fmt::format("exactly, {}, in {}", steps, to_text(study.first().solve + study.first().simulate));
   return fmt::format("{}, in {}", how, to_text(study.first().solve + study.first().simulate));
 }
 
