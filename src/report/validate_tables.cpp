@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/quantity_text.hpp"
@@ -98,9 +99,10 @@ void add_far_off(const CollectiveTable& c, Document& document) {
 }
 
 void add_collectives(const CollectiveTable& c, Document& document) {
+  document.heading(
+      fmt::format("collectives from 1 MiB on ({}), {}", c.file,
+                  c.left_out ? "each system judged by constants fitted without its rows" : "judged by the built-in constants"));
   Table table;
-  table.title = fmt::format("collectives from 1 MiB on ({}), {}", c.file,
-                            c.left_out ? "each system judged by constants fitted without its rows" : "judged by the built-in constants");
   table.columns = {{"system"}, right("rows"), right("median"), right("mean"), right("bias"), right("covered")};
   for (const auto& s : c.summary.systems) {
     table.add({s.system, fmt::format("{}", s.rows), percent(s.median_abs), percent(s.mean_abs),
@@ -120,8 +122,8 @@ void add_collectives(const CollectiveTable& c, Document& document) {
 
 // A kind whose groups are few: one line each, then all together.
 void add_simple(std::string title, const char* group, std::vector<ErrorSummary> groups, ErrorSummary overall, Document& document) {
+  document.heading(std::move(title));
   Table table;
-  table.title = std::move(title);
   table.columns = {{group},       right("rows"), right("eligible"), right("predicted"), right("median"),
                    right("mean"), right("90th"), right("bias"),     right("covered")};
   overall.name = "together";
@@ -157,18 +159,32 @@ Table row_table(const Validation& v, bool exact) {
 
 struct Reason {
   validate::TableKind kind;
-  std::string why;
+  std::string why;  // the first of those that differ in figures only
   int rows = 0, eligible = 0;
+  std::set<std::string> alike;
 };
 
-// Most frequent reasons first, those of eligible rows before all others.
+std::string without_digits(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c < '0' || c > '9')
+      out += c;
+    else if (out.empty() || out.back() != '#')
+      out += '#';
+  }
+  return out;
+}
+
+// Those of eligible rows before all others, most frequent first.
 std::vector<Reason> reasons_of(const Validation& v) {
   std::map<std::pair<validate::TableKind, std::string>, Reason> reasons;
   for (const auto& [kind, r] : rows_of(v)) {
     if (r->predicted()) continue;
-    Reason& reason = reasons.try_emplace({kind, r->skipped_reason}, Reason{kind, r->skipped_reason, 0, 0}).first->second;
+    const auto key = std::pair(kind, without_digits(r->skipped_reason));
+    Reason& reason = reasons.try_emplace(key, Reason{kind, r->skipped_reason, 0, 0, {}}).first->second;
     ++reason.rows;
     reason.eligible += r->eligible;
+    reason.alike.insert(r->skipped_reason);
   }
   std::vector<Reason> sorted;
   for (auto& [key, reason] : reasons) sorted.push_back(std::move(reason));
@@ -179,7 +195,7 @@ std::vector<Reason> reasons_of(const Validation& v) {
 
 // A table of thousands of bad cells must not bury its answer: cut, unless `all`.
 Table skipped_table(const Validation& v, bool all) {
-  constexpr std::size_t kShown = 40;
+  constexpr std::size_t kShown = 30;
   const auto reasons = reasons_of(v);
   Table table;
   table.title = "rows that could not be predicted";
@@ -188,7 +204,8 @@ Table skipped_table(const Validation& v, bool all) {
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     const Reason& r = reasons[i];
     if (all || i < kShown) {
-      table.add({fmt::format("{}", r.rows), fmt::format("{}", r.eligible), validate::name_of(r.kind), r.why});
+      const std::string alike = r.alike.size() > 1 ? fmt::format(" (and {} like it, with other figures)", r.alike.size() - 1) : "";
+      table.add({fmt::format("{}", r.rows), fmt::format("{}", r.eligible), validate::name_of(r.kind), r.why + alike});
     } else {
       rest += r.rows;
       rest_eligible += r.eligible;
@@ -198,7 +215,7 @@ Table skipped_table(const Validation& v, bool all) {
     table.add({{fmt::format("{}", rest), Tone::dim},
                {fmt::format("{}", rest_eligible), Tone::dim},
                "",
-               {fmt::format("{} more reasons: see --rows or --json", reasons.size() - kShown), Tone::dim}});
+               {fmt::format("{} more reasons: see --rows, or every row in --json", reasons.size() - kShown), Tone::dim}});
   }
   return table;
 }

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "stats/summary.hpp"
 #include "validate/columns.hpp"
+#include "validate/ideal_step.hpp"
 
 namespace trunkline::validate {
 
@@ -52,7 +53,7 @@ class RowReader {
     out_.line = row_.line;
     Job job;
     topology::Platform platform;
-    if (readable() && model(job) && node(platform) && measured() && training(job, platform)) {
+    if (readable() && model(job) && node(platform) && measured() && training(job, platform) && plausible(job, platform)) {
       out_.job = std::move(job);
       out_.platform = std::move(platform);
     }
@@ -224,6 +225,15 @@ class RowReader {
           cell_problem("global_batch", text("global_batch"), fmt::format("is less than one sample for each of {} GPUs", out_.gpus)));
     job.batch.global = job.batch.micro * out_.gpus;
     return checkpoints(job, platform);
+  }
+
+  bool plausible(const Job& job, const topology::Platform& platform) {
+    if (plausible_step(job, platform, out_.measured_s)) return true;
+    const char* column = text("samples_s").empty() ? "samples_s_gpu" : "samples_s";
+    return skip(cell_problem(column, text(column),
+                             fmt::format("would be {} % of the matrix rate of these gpus (gpu_type, precision) for this model (image_size, "
+                                         "image_width, image_layers, patch, text_width, text_layers, context_length, vocab)",
+                                         significant(100 * ideal_step_s(job, platform) / out_.measured_s))));
   }
 
   bool checkpoints(Job& job, const topology::Platform& platform) {

@@ -21,6 +21,9 @@ namespace {
 // process on 2, 4 and 8 GPUs: 9, 18.8 and 34.5 µs whatever the size and collective; all-to-all on 8 GPUs 87 µs.
 constexpr double kLaunch = 4.3e-6, kQueuedMessage = 0.41e-6;
 
+// Reductions in the switch show more bus bandwidth than the links have, by less than this.
+constexpr double kMostOfLinks = 3, kFastestSlot = 64e9;
+
 class RowReader {
  public:
   RowReader(const io::CsvTable& table, const io::CsvRow& row) : table_(table), row_(row) {}
@@ -154,6 +157,9 @@ class RowReader {
     const double busbw = number("busbw_GBs") * 1e9;
     if (busbw <= 0) return skip("time_us: not stated, nor a bus bandwidth (busbw_GBs)");
     out_.measured_s = double(out_.size.count()) * collectives::bus_factor(collective_, out_.gpus) / busbw;
+    if (out_.measured_s < 1e-7)
+      return skip(
+          cell_problem("busbw_GBs", text("busbw_GBs"), fmt::format("would mean {} bytes (size_bytes) within 0.1 µs", text("size_bytes"))));
     assume("time_us", "from the bus bandwidth");
     return true;
   }
@@ -243,11 +249,12 @@ class RowReader {
     const std::string node =
         cube_mesh ? "type: hgx-v100-32" : fmt::format("gpu: {}, gpus: {}, gpu_links: {}{}", gpu_, gpus_per_node_, links(), extra);
     if (cube_mesh && text("intra_norm").empty()) assume("intra_node", "the hybrid cube mesh of eight V100");
-    const std::string file = fmt::format("name: {}\nnode: {{{}, count: {}, nics: {}}}\n", out_.system, node, out_.nodes, nics());
+    const std::string file = fmt::format("name: system\nnode: {{{}, count: {}, nics: {}}}\n", node, out_.nodes, nics());
     const auto value = io::parse_yaml(file, out_.system);
     if (!value) return skip(value.error().message);
     auto built = topology::platform_from(*value);
     if (!built) return skip(built.error().message);
+    built->name = out_.system;  // any text: never part of the file
     platform_ = std::move(*built);
     return true;
   }
@@ -258,7 +265,19 @@ class RowReader {
     const int driven = out_.nodes == 1 && !torch ? ranks_ : 1;
     const double messages = collective_ == Collective::all_to_all ? 2.0 * out_.gpus : 0;
     question.floor_s = driven * (kLaunch + messages * kQueuedMessage);
-    return true;
+    return plausible(question.domain);
+  }
+
+  // A bus bandwidth of several times what a GPU's links carry is a slip of the pen.
+  bool plausible(const collectives::Domain& domain) {
+    const double moved = double(out_.size.count()) * collectives::bus_factor(collective_, out_.gpus) / out_.measured_s;
+    if (moved <= kMostOfLinks * std::max(domain.link_bandwidth.si(), kFastestSlot)) return true;
+    const char* column = text("time_us").empty() ? "busbw_GBs" : "time_us";
+    return skip(cell_problem(
+        column, text(column),
+        fmt::format("with size_bytes {} and these gpus would be {} of bus bandwidth, more than the GPU's links carry (gpu_norm, "
+                    "intra_norm)",
+                    text("size_bytes"), to_text(byte_per_s(moved)))));
   }
 
   const io::CsvTable& table_;

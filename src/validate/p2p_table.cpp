@@ -15,6 +15,9 @@ namespace {
 
 constexpr double kLeastBytes = 4 << 20, kReferenceBytes = 1 << 30;
 
+// What one transfer may show, wide of anything built.
+constexpr double kSlowest = 1e5, kFastest = 1e13;
+
 // Bounds that hold 80 % of measured / predicted of the committed table.
 constexpr double kLow = 0.9, kHigh = 1.1;
 
@@ -138,7 +141,13 @@ class RowReader {
       if (bytes_ < kLeastBytes) return leave_out("size_bytes: below 4 MiB the time of the software counts, which is not modelled");
     }
     if (lower(text("notes")).find("not a healthy value") != std::string::npos) return leave_out("notes: not a healthy value");
-    out_.measured_s = bytes_ / (number("value") * scale);
+    const double rate = number("value") * scale;
+    if (rate < kSlowest || rate > kFastest) {
+      return skip(cell_problem("value", text("value"),
+                               fmt::format("{} (unit) is not a rate of a link; expected {} to {}", unit, to_text(byte_per_s(kSlowest)),
+                                           to_text(byte_per_s(kFastest)))));
+    }
+    out_.measured_s = bytes_ / rate;
     return true;
   }
 

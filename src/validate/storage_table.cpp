@@ -40,6 +40,9 @@ struct Spread {
 };
 constexpr Spread kIngest{0.935, 1.07}, kTransfer{0.8, 1.25};
 
+// What one node may read or write a second, wide of anything built.
+constexpr double kSlowestNode = 1e5, kFastestNode = 1e13;
+
 // The numbers of one row.
 struct Entry {
   StorageRow row;
@@ -155,6 +158,12 @@ class Table {
       assume(e, "emulation", fmt::format("{} samples in {} s (MLPerf Storage v1.0)", e.batch, e.compute_s));
     }
     e.row.measured_s = e.accelerators * e.batch / e.samples_s;
+    const double computed = e.row.measured_s / e.compute_s;
+    if (computed < 0.5 || computed > 1000) {
+      skip(e, fmt::format(
+                  "samples_s: {:g} with num_accelerators {:g} of batch_size {:g} would be steps of {} times the compute_time_s of {:g}",
+                  e.samples_s, e.accelerators, e.batch, significant(computed), e.compute_s));
+    }
   }
 
   static void transfer(Entry& e) {
@@ -174,6 +183,13 @@ class Table {
     }
     if (e.bytes <= 0) return leave_out(e, "size_bytes: not stated, nor a model's size (workload: \"… GPT 25B\")");
     if (e.clients <= 0) return leave_out(e, "clients: number of nodes not stated");
+    const double each = e.bytes / e.time_s / e.clients;
+    if (each < kSlowestNode || each > kFastestNode) {
+      return skip(
+          e, fmt::format(
+                 "size_bytes, time_s, clients: {:g} bytes in {:g} s by {:g} nodes is not a rate of file systems; expected {} to {} a node",
+                 e.bytes, e.time_s, e.clients, to_text(byte_per_s(kSlowestNode)), to_text(byte_per_s(kFastestNode))));
+    }
     e.row.measured_s = e.time_s;
   }
 

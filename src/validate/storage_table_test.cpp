@@ -73,7 +73,7 @@ TEST(StorageTable, NoRowIsPredictedFromItsOwnResult) {
         std::string cell = table().rows()[i].cells[c];
         const std::string& column = table().columns()[c];
         const bool result = column == "samples_s" || column == "time_s";
-        if (i == changed && result && !cell.empty()) cell = fmt::format("{}", 3 * std::atof(cell.c_str()));
+        if (i == changed && result && !cell.empty()) cell = fmt::format("{}", 1.5 * std::atof(cell.c_str()));
         lines += (c ? "," : "") + io::csv_cell(cell);
       }
       lines += "\n";
@@ -86,9 +86,9 @@ TEST(StorageTable, NoRowIsPredictedFromItsOwnResult) {
 TEST(StorageTable, AStepTakesComputeAndTheWaitThatOthersShow) {
   // B's step takes 4·10/36.3 = 1.102 of its 1 s; C's 1.25. A: 2 s × (1 + median(0.102, 0.25)).
   const auto rows = rows_of(
-      "1,t,ingest,A / x,w,h100,8,,10,2,100,,,,,\n2,t,ingest,B / x,w,h100,4,,10,1,36.3,,,,,\n3,t,ingest,C / x,w,h100,1,,10,1,8,,,,,\n"
+      "1,t,ingest,A / x,w,h100,8,,10,2,32,,,,,\n2,t,ingest,B / x,w,h100,4,,10,1,36.3,,,,,\n3,t,ingest,C / x,w,h100,1,,10,1,8,,,,,\n"
       "4,t,ingest,A / y,w,a100,1,,10,4,2,,,,,\n");
-  EXPECT_DOUBLE_EQ(rows[0].measured_s, 0.8);
+  EXPECT_DOUBLE_EQ(rows[0].measured_s, 2.5);
   EXPECT_NEAR(rows[0].predicted_s, 2 * (1 + (4 * 10 / 36.3 - 1 + 0.25) / 2), 1e-12);
   EXPECT_NEAR(rows[3].predicted_s, 4 * (1 + (4 * 10 / 36.3 - 1 + 0.25) / 2), 1e-12);  // no other a100: the workload's rows
   const auto alone = rows_of("1,t,ingest,A / x,unet3d,h100,1,,,,20,,,,,\n2,t,ingest,A / x,other,h100,1,,,,20,,,,,\n");

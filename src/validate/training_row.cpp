@@ -10,6 +10,7 @@
 #include "catalog/catalog.hpp"
 #include "validate/columns.hpp"
 #include "validate/families.hpp"
+#include "validate/ideal_step.hpp"
 
 namespace trunkline::validate {
 
@@ -34,8 +35,8 @@ class RowReader {
     out_.exclude_reason = text("exclude_reason");
     Job job;
     topology::Platform platform;
-    const bool ok =
-        readable() && measured() && framework(job) && model(job) && training(job) && batch_and_parallelism(job) && node(platform);
+    const bool ok = readable() && measured() && framework(job) && model(job) && training(job) && batch_and_parallelism(job) &&
+                    node(platform) && plausible(job, platform);
     if (!ok) return std::move(out_);
     job.assumed.clear();
     out_.job = std::move(job);
@@ -364,6 +365,17 @@ class RowReader {
     nics(platform, original);
     assume("node", type);
     return true;
+  }
+
+  // A time that the GPUs cannot have reached, or in which they would have stood still, is a slip of the pen.
+  bool plausible(const Job& job, const topology::Platform& platform) {
+    if (plausible_step(job, platform, out_.measured_s)) return true;
+    const char* column = text("iter_time_s").empty() ? "tokens_s" : "iter_time_s";
+    return skip(
+        cell_problem(column, text(column),
+                     fmt::format("would be {} % of the matrix rate of these gpus (gpu_norm, precision_norm) for this model (hidden, "
+                                 "layers, ffn, vocab) and batch (global_batch_seqs, global_batch_tokens, seq_len)",
+                                 significant(100 * ideal_step_s(job, platform) / out_.measured_s))));
   }
 
   // What the row says of the links inside a node must be what the node type has; all of NVLink's forms count as one here.

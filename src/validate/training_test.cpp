@@ -116,8 +116,8 @@ TrainingRow row_of(const std::string& cells) {
 }
 
 TEST(TrainingRow, BecomesAJobOnAPlatform) {
-  const TrainingRow row =
-      row_of("t#1,t,Llama 2 7B,4096,32,32,32,11008,32000,4096,256,2,16,8,1,1,1,16,2.5,a100-sxm-80,4,100,pytorch-fsdp,zero3,none,bf16,0,1,");
+  const TrainingRow row = row_of(
+      "t#1,t,Llama 2 7B,4096,32,32,32,11008,32000,4096,256,2,16,8,1,1,1,16,12.5,a100-sxm-80,4,100,pytorch-fsdp,zero3,none,bf16,0,1,");
   ASSERT_TRUE(row.predicted()) << row.skipped_reason;
   EXPECT_EQ(row.platform->nodes, 2);
   EXPECT_EQ(row.platform->node.nics.count, 4);
@@ -150,6 +150,18 @@ TEST(TrainingRow, SkipsWithAReason) {
             std::string::npos);
   EXPECT_NE(row_of("t#1,t,GPT,4096,24,32,,,,2048,256,,16,8,1,1,1,16,2.5,h100-sxm,,,keras,,,,0,1,").skipped_reason.find("not modelled"),
             std::string::npos);
+}
+
+// 7e9 parameters × 6 × 1,048,576 tokens on 16 × 312 TFLOP/s take 9.7 s at least (with the output layer).
+TEST(TrainingRow, AnImpossibleTimeIsSaid) {
+  const auto reason = [](const std::string& time) {
+    return row_of("t#1,t,Llama 2 7B,4096,32,32,32,11008,32000,4096,256,2,16,8,1,1,1,16," + time +
+                  ",a100-sxm-80,4,100,pytorch-fsdp,zero3,none,bf16,0,1,")
+        .skipped_reason;
+  };
+  EXPECT_EQ(reason("12.5"), "");
+  EXPECT_TRUE(reason("0.25").starts_with("iter_time_s: \"0.25\" would be 38")) << reason("0.25");
+  EXPECT_TRUE(reason("1e6").starts_with("iter_time_s: \"1e6\" would be 0.00")) << reason("1e6");
 }
 
 TEST(Families, TheLongerNameWins) {

@@ -3,18 +3,14 @@
 #include <cmath>
 #include <map>
 
+#include "validate/ideal_step.hpp"
 #include "validate/summary.hpp"
 #include "validate/training.hpp"
-#include "workload/operations.hpp"
 
 namespace trunkline::validate {
 namespace {
 
-double ideal_s(const TrainingRow& row) {
-  const workload::Job& job = *row.job;
-  const double flops = 3 * workload::forward_flops_per_sample(job.model, job.batch.sequence) * double(job.batch.global);
-  return flops / (row.platform->gpus() * row.platform->node.gpu.rate(job.precision.compute).si());
-}
+double ideal_s(const TrainingRow& row) { return ideal_step_s(*row.job, *row.platform); }
 
 struct Point {
   std::string table, gpu;
