@@ -86,23 +86,38 @@ struct Batch {
 class Play {
  public:
   Play(const Fabric& fabric, const Machines& machines, const CollectiveOptions& options)
-      : fabric_(fabric), options_(options), ports_(fabric, machines), sim_(ports_.capacities(), FlowSim::Options{options.run.tolerance}) {}
+      : fabric_(fabric),
+        options_(options),
+        routing_(options.run.routing),
+        ports_(fabric, machines),
+        sim_(ports_.capacities(), FlowSim::Options{options.run.tolerance}) {}
 
   Ports& ports() { return ports_; }
   std::vector<Running>& tasks() { return tasks_; }
   std::size_t flows() const { return flows_; }
   bool stuck() const { return stuck_; }
 
+  // Another tenant's flows. Adaptive routing of ours goes around what they take when they are alone.
   void add_background() {
+    if (options_.background.empty()) return;
+    RoutingOptions theirs = options_.background_routing.value_or(routing_);
+    theirs.wires = routing_.wires = true;
+    MaxMin alone(fabric_.capacities());
     std::vector<Hop> hops;
     for (const Demand& demand : options_.background) {
       for (int q = 0; q < pairs(); ++q) {
-        if (!fabric_.route({demand.source, demand.destination, q}, options_.run.routing, hops) || hops.empty()) continue;
+        if (!fabric_.route({demand.source, demand.destination, q}, theirs, hops) || hops.empty()) continue;
         const Bytes size = demand.size.count() > 0 ? scaled(demand.size, 1.0 / pairs()) : kEndless;
         sim_.add(hops, size, picoseconds(demand.start));
+        alone.join(hops);
         batch_of_.push_back(kNone);
       }
     }
+    if (routing_.policy != topology::Routing::adaptive) return;
+    alone.solve();
+    auto busy = std::make_shared<std::vector<double>>(fabric_.capacities().size());
+    for (LinkId link = 0; link < busy->size(); ++link) (*busy)[link] = alone.load(link);
+    routing_.busy = std::move(busy);
   }
 
   void run() {
@@ -132,7 +147,7 @@ class Play {
     for (const Transfer& transfer : running.stages[stage].transfers) {
       const std::int64_t size = part(transfer.size.count(), piece, std::size_t(running.pieces));
       for (int q = 0; q < pairs(); ++q) {
-        if (!ports_.route(transfer, q, options_.run.routing, hops_)) stuck_ = true;
+        if (!ports_.route(transfer, q, routing_, hops_)) stuck_ = true;
         const std::int64_t bytes = part(size, std::size_t(q), std::size_t(pairs()));
         if (hops_.empty() || bytes == 0) continue;
         sim_.add(hops_, Bytes(bytes), start);
@@ -170,6 +185,7 @@ class Play {
 
   const Fabric& fabric_;
   const CollectiveOptions& options_;
+  RoutingOptions routing_;
   Ports ports_;
   FlowSim sim_;
   std::vector<Running> tasks_;
@@ -208,13 +224,14 @@ CollectiveTime terms_of(const CollectiveTask& task, const Running& running, cons
     latency += to_seconds(running.latency[s]);
   }
   const double bound = *std::max_element(loads.begin(), loads.end());
-  const double moving = std::max(bound, pipelined(times, running.pieces));
+  const double pipeline = pipelined(times, running.pieces), moving = std::max(bound, pipeline);
+  const double delayed = std::max(moving, pipeline + latency.si());
   out.waiting = latest(task);
   out.time = to_seconds(running.end) - task.start;
   out.bandwidth = seconds(bound);
   out.fill = seconds(moving - bound);
-  out.latency = latency;
-  out.contention = out.time - out.waiting - latency - seconds(moving);
+  out.latency = seconds(delayed - moving);
+  out.contention = out.time - out.waiting - seconds(delayed);
   out.algbw = out.time.si() > 0 ? task.size / out.time : byte_per_s(0);
   out.bus_share = out.time.si() > 0 ? out.bandwidth / out.time : 1;
   return out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,8 +85,9 @@ struct Stage {
 Result<std::vector<Stage>> stages_of(const CollectiveTask& task, const Machines& machines);
 
 struct CollectiveOptions {
-  RunOptions run;                  // routing, queue pairs, tolerance
-  std::vector<Demand> background;  // another tenant: hosts of the fabric; its flows run from time 0 on, and without end where size is 0
+  RunOptions run;                                    // routing, queue pairs, tolerance
+  std::vector<Demand> background;                    // another tenant: hosts of the fabric; size 0: without end
+  std::optional<RoutingOptions> background_routing;  // where the tenant's differs
 };
 
 // Terms of one group's time; they add up to it.
@@ -94,7 +96,7 @@ struct CollectiveTime {
   Seconds time;          // from the task's start to its last byte
   Seconds bandwidth;     // alone, over host and NVLink ports only, all pieces in full overlap: the physical bound
   Seconds fill;          // pieces that enter and leave the pipeline of stages
-  Seconds latency;       // of one piece: steps × way, all stages
+  Seconds latency;       // of one piece: steps × way, all stages, as far as other pieces do not fill the ports meanwhile
   Seconds contention;    // fabric, other groups, background, stages of its own on the same ports: what is left
   Seconds waiting;       // for the last straggler
   Bandwidth algbw;       // size / time

@@ -44,7 +44,7 @@ CollectiveTask task_of(Operation operation, Algorithm algorithm) {
 }
 
 double seconds_of(const Fabric& fabric, const Machines& machines, const CollectiveTask& task, const RunOptions& run) {
-  const auto result = run_collectives(fabric, machines, std::span(&task, 1), {run, {}});
+  const auto result = run_collectives(fabric, machines, std::span(&task, 1), {run, {}, {}});
   EXPECT_TRUE(result);
   return result->finish.si();
 }

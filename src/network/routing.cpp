@@ -246,7 +246,7 @@ class Split {
 bool Router::all_paths(int from, int to, std::vector<Hop>& hops) const {
   const int pod = clos_.pod_of(from), far_pod = clos_.pod_of(to);
   const double load = options_.policy == topology::Routing::ideal ? 1 : 1 / options_.efficiency;
-  if (!clos_.grouped() || options_.busy) return Split(clos_, options_).carry(from, to, load, hops);
+  if (!clos_.grouped() || options_.busy || options_.wires) return Split(clos_, options_).carry(from, to, load, hops);
   hops.push_back({clos_.leaf_group(from, Direction::up), load});
   if (pod != far_pod) {
     hops.push_back({clos_.pod_group(pod, Direction::up), load});

@@ -30,6 +30,9 @@ struct RoutingOptions {
   // adaptive: bytes per second that other traffic puts on each link (those of the Clos, groups included). Shares are then in
   // proportion to what it leaves: a switch sends where its queues are short. Null: nothing else is there.
   std::shared_ptr<const std::vector<double>> busy;
+
+  // Every way by itself even where groups could stand for all (Clos::grouped): for flows that meet others which are not split.
+  bool wires = false;
 };
 
 // How often a flow's path may be drawn anew (RoutingOptions::flowlets): a switch takes a new path after a pause of at least `threshold`,
