@@ -14,7 +14,8 @@ class GroupTimer {
       : in_(in),
         p_(in.job.parallelism),
         pricer_(in.kernels, in.kernels, in.gpu, in.domains, in.behaviour, in.effects, in.collective_options),
-        micro_batches_(double(std::max<std::int64_t>(1, in.job.batch.global / std::max<std::int64_t>(1, in.job.batch.micro * p_.dp)))) {}
+        micro_batches_(double(std::max<std::int64_t>(1, in.job.batch.global / std::max<std::int64_t>(1, in.job.batch.micro * p_.dp)))),
+        sharded_(p_.sharding == Sharding::zero3 || p_.sharding == Sharding::hsdp) {}
 
   GroupTimes run() {
     for (const auto& tower : in_.work.towers) add(tower);
@@ -50,37 +51,49 @@ class GroupTimer {
   void add(const workload::TowerWork& tower) {
     const double stages = std::max(1, p_.pp), recomputed = in_.job.recompute == workload::Recompute::full ? in_.job.recompute_share : 1;
     const double each = micro_batches_ / stages;
+    const bool full = in_.job.kind == workload::TrainingKind::full;
     for (const auto* layers : {&tower.dense, &tower.experts}) {
-      const double times = each * layers->count;
-      add(layers->forward, times);
-      add(layers->backward, times);
-      add(layers->recompute, times * recomputed);
-      const bool full = in_.job.kind == workload::TrainingKind::full;
-      held_ += layers->count / stages * (layers->parameters - layers->expert_parameters);
-      experts_ += layers->count / stages * layers->expert_parameters;
-      trained_ += layers->count / stages * (full ? layers->parameters - layers->expert_parameters : layers->adapter_parameters);
-      if (full) trained_experts_ += layers->count / stages * layers->expert_parameters;
+      add(layers->forward, each * layers->count);
+      add(layers->backward, each * layers->count);
+      add(layers->recompute, each * layers->count * recomputed);
+      Held held{layers->parameters - layers->expert_parameters, layers->expert_parameters};
+      held.trained = full ? held.dense : layers->adapter_parameters;
+      held.trained_experts = full ? held.experts : 0;
+      add_sharding(held, layers->count / stages, in_.behaviour.reshard_after_forward ? 2 : 1);
+      trained_ += layers->count / stages * held.trained;
+      trained_experts_ += layers->count / stages * held.trained_experts;
     }
     for (const auto* pass : {&tower.before_forward, &tower.before_backward, &tower.after_forward, &tower.after_backward}) add(*pass, each);
-    const double ends = (tower.before_parameters + tower.after_parameters) / stages;
-    held_ += ends;
-    if (in_.job.kind == workload::TrainingKind::full) trained_ += ends;
+    for (const double parameters : {tower.before_parameters, tower.after_parameters}) {
+      add_sharding({parameters, 0, full ? parameters : 0, 0}, 1 / stages, 1);
+      if (full) trained_ += parameters / stages;
+    }
+  }
+
+  // Parameters of one layer, or of what stands before or behind all layers.
+  struct Held {
+    double dense = 0, experts = 0, trained = 0, trained_experts = 0;
+  };
+
+  // Weights fetched `gathers` times a micro-batch and gradients scattered, `layers` times alike.
+  void add_sharding(const Held& held, double layers, double gathers) {
+    if (!sharded_ || layers <= 0) return;
+    const auto& d = in_.domains;
+    const double fetched = gathered_bytes(in_.job, in_.behaviour), reduced = in_.behaviour.reduce_bytes;
+    const double fetches = layers * micro_batches_ * gathers;
+    const double scatters = layers * (in_.behaviour.sharded_reduce_each_micro ? micro_batches_ : 1);
+    times_.shard += fetches * exchange(Exchange::all_gather, d.shard, held.dense * fetched);
+    times_.shard += scatters * exchange(Exchange::reduce_scatter, d.shard, held.trained * reduced);
+    times_.expert_data += fetches * exchange(Exchange::all_gather, d.expert_data, held.experts * fetched);
+    times_.expert_data += scatters * exchange(Exchange::reduce_scatter, d.expert_data, held.trained_experts * reduced);
+    if (p_.sharding == Sharding::hsdp)
+      times_.replica += scatters * exchange(Exchange::all_reduce, d.replica, held.trained * reduced / std::max(1, d.shard.ranks()));
   }
 
   void add_gradients() {
+    if (sharded_) return;
     const auto& d = in_.domains;
-    const double reduced = in_.behaviour.reduce_bytes, gathered = catalog::bytes_per_element(in_.job.precision.parameters);
-    if (p_.sharding == Sharding::zero3 || p_.sharding == Sharding::hsdp) {
-      const double gathers = micro_batches_ * (in_.behaviour.reshard_after_forward ? 2 : 1);
-      const double scatters = in_.behaviour.sharded_reduce_each_micro ? micro_batches_ : 1;
-      times_.shard += gathers * exchange(Exchange::all_gather, d.shard, held_ * gathered);
-      times_.shard += scatters * exchange(Exchange::reduce_scatter, d.shard, trained_ * reduced);
-      times_.expert_data += gathers * exchange(Exchange::all_gather, d.expert_data, experts_ * gathered);
-      times_.expert_data += scatters * exchange(Exchange::reduce_scatter, d.expert_data, trained_experts_ * reduced);
-      if (p_.sharding == Sharding::hsdp)
-        times_.replica += scatters * exchange(Exchange::all_reduce, d.replica, trained_ * reduced / std::max(1, d.shard.ranks()));
-      return;
-    }
+    const double reduced = in_.behaviour.reduce_bytes, gathered = gathered_bytes(in_.job, in_.behaviour);
     const bool shared = p_.sharding != Sharding::none, scatter = shared && d.shard.ranks() == d.data.ranks();
     times_.data += exchange(scatter ? Exchange::reduce_scatter : Exchange::all_reduce, d.data, trained_ * reduced);
     times_.expert_data += exchange(shared ? Exchange::reduce_scatter : Exchange::all_reduce, d.expert_data, trained_experts_ * reduced);
@@ -100,11 +113,18 @@ class GroupTimer {
   const workload::Parallelism& p_;
   Pricer pricer_;
   double micro_batches_;
-  double held_ = 0, experts_ = 0, trained_ = 0, trained_experts_ = 0;  // parameters of an average GPU
+  bool sharded_;
+  double trained_ = 0, trained_experts_ = 0;  // parameters of an average GPU
   GroupTimes times_;
 };
 
 }  // namespace
+
+double gathered_bytes(const workload::Job& job, const workload::Behaviour& behaviour) {
+  using catalog::Precision;
+  if (behaviour.gathers_narrow && catalog::bytes_per_element(job.precision.compute) <= 1) return 1;
+  return catalog::bytes_per_element(job.precision.parameters == Precision::fp32 ? Precision::bf16 : job.precision.parameters);
+}
 
 GroupTimes group_times(const StepInput& input) { return GroupTimer(input).run(); }
 

@@ -5,6 +5,9 @@
 
 namespace trunkline::timeline {
 
+// Bytes of one parameter on the wire when sharded weights are fetched.
+double gathered_bytes(const workload::Job& job, const workload::Behaviour& behaviour);
+
 // Seconds a step, of an average GPU.
 struct GroupTimes {
   double tensor = 0, context = 0, expert = 0, expert_tensor = 0, data = 0, expert_data = 0, shard = 0, replica = 0, pipeline = 0;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "timeline/chunk_time.hpp"
+#include "timeline/group_time.hpp"
 #include "timeline/layer_split.hpp"
 #include "timeline/overlap.hpp"
 #include "timeline/power.hpp"
@@ -110,11 +111,7 @@ class StepTimer {
     return layers_of_chunk(tower, c * stages_ + stage, stages_ * chunks_);
   }
 
-  double gathered_bytes() const {
-    if (in_.behaviour.gathers_narrow && catalog::bytes_per_element(in_.job.precision.compute) <= 1) return 1;
-    return catalog::bytes_per_element(in_.job.precision.parameters == catalog::Precision::fp32 ? catalog::Precision::bf16
-                                                                                               : in_.job.precision.parameters);
-  }
+  double gathered_bytes() const { return timeline::gathered_bytes(in_.job, in_.behaviour); }
 
   double bucket_bytes(const collectives::Domain& domain) const {
     if (in_.behaviour.bucket_grows) return std::max(40e6, 1e6 * domain.ranks()) * in_.behaviour.reduce_bytes;
