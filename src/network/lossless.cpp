@@ -163,14 +163,15 @@ LosslessRates lossless_rates(std::span<const double> capacities, std::span<const
   return Pausing(capacities, flows, options).run();
 }
 
-Recovery dcqcn_recovery(Bandwidth from, Bandwidth to, const Dcqcn& dcqcn) {
+Recovery dcqcn_recovery(Bandwidth from, Bandwidth to, Bandwidth line, const Dcqcn& dcqcn) {
   Recovery out;
   double rate = std::max(from.si(), dcqcn.least_rate.si()), goal = rate, lost = 0;
-  if (!(dcqcn.additive.si() > 0) || !(dcqcn.timer.si() > 0)) return out;
+  const double additive = line.si() * dcqcn.additive;
+  if (!(additive > 0) || !(dcqcn.timer.si() > 0)) return out;
   for (int i = 0; rate < to.si() * (1 - 1e-3); ++i) {
     lost += (to.si() - rate) * dcqcn.timer.si();
     out.time += dcqcn.timer;
-    if (i >= dcqcn.recovery) goal = std::min(to.si(), goal + dcqcn.additive.si());
+    if (i >= dcqcn.recovery) goal = std::min(to.si(), goal + additive);
     rate = (rate + goal) / 2;
   }
   out.lost = scaled(Bytes(1), lost);

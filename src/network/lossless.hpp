@@ -19,9 +19,9 @@ std::string name_of(Lossless kind);
 
 // Reaction points with the parameters of Zhu et al., SIGCOMM'15.
 struct Dcqcn {
-  Seconds timer = microseconds(55);         // between two increases
-  int recovery = 5;                         // increases that halve the gap to the rate before the cut
-  Bandwidth additive = gbit_per_s(0.04);    // by which the goal rises at each increase after those
+  Seconds timer = microseconds(55);  // between two increases
+  int recovery = 5;                  // increases that halve the gap to the rate before the cut
+  double additive = 1e-3;  // part of the line rate by which the goal rises at each increase after those (there 40 Mb/s of 40 Gb/s)
   Bandwidth least_rate = gbit_per_s(0.01);  // no rate falls below
 };
 
@@ -65,6 +65,7 @@ struct LosslessRun {
   struct {
     Bandwidth mean, min;
   } fair, real, victim_rate;                       // of demands; victim_rate.min: the worst victim
+  Seconds completion_fair, completion;             // mean over demands
   Seconds finish_fair, finish;                     // last demand complete; with what pausing or convergence adds
   Bytes lost_to_convergence;                       // DCQCN: bytes that could have been sent while rates came back
   std::vector<std::string> paused, victims_named;  // the first few of each
@@ -72,8 +73,9 @@ struct LosslessRun {
 
 // The demands of a traffic, all together, under a lossless network: as run_traffic, beside what pausing does to it. Demands are cut into
 // run.queue_pairs as there; queue pairs take the lanes in turn. Finish: shares are worked out anew whenever a demand
-// ends (those within 0.1 % of each other end together). DCQCN adds, each time a share rises, the time to come back to it (dcqcn_recovery).
-// Starts other than 0 are not modelled: all demands start together. Cost: O(distinct finishes × rounds × solve); for up to some 10⁴ flows.
+// ends (those within 1 % of the time so far end together). DCQCN adds, each time a share rises, the time to come back to it
+// (dcqcn_recovery). Starts other than 0 are not modelled: all demands start together. Cost: O(distinct finishes × rounds × solve); for up
+// to some 10⁴ flows.
 LosslessRun run_lossless(const Fabric& fabric, std::span<const Demand> demands, const RunOptions& run, const LosslessOptions& options);
 
 // How long DCQCN takes from rate `from` (just after a rival left) to `to`, and what is not sent meanwhile, ∫(to − r)dt. The rate was cut
@@ -83,7 +85,7 @@ struct Recovery {
   Seconds time;
   Bytes lost;
 };
-Recovery dcqcn_recovery(Bandwidth from, Bandwidth to, const Dcqcn& dcqcn);
+Recovery dcqcn_recovery(Bandwidth from, Bandwidth to, Bandwidth line, const Dcqcn& dcqcn);
 
 // What a port has to take in after it has asked for silence: what is on the wire both ways, and a packet that each end had begun.
 //   2 · rate · wire + 2 · packet        Ignores: the time the other end takes to react (add it to `wire`).

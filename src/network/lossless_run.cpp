@@ -6,8 +6,8 @@
 namespace trunkline::network {
 namespace {
 
-constexpr std::size_t kNamed = 8;    // paused links and victims to name
-constexpr double kTogether = 0.001;  // what ends within this fraction of a stretch of time ends with it
+constexpr std::size_t kNamed = 8;   // paused links and victims to name
+constexpr double kTogether = 0.01;  // what ends within this part of the time so far ends together; a rate that rises by less has not risen
 
 // One queue pair on its way to the end.
 struct Part {
@@ -15,6 +15,7 @@ struct Part {
   std::size_t demand = 0;
   double left = 0, rate = 0;  // bytes, bytes per second
   double latency = 0;
+  Bandwidth line;  // of its sender
 };
 
 struct Parts {
@@ -37,6 +38,7 @@ Parts parts_of(const Fabric& fabric, std::span<const Demand> demands, const RunO
       part.flow.lane = lane++;
       part.demand = d;
       part.left = double(part.flow.size.count());
+      part.line = fabric.host_rate(fabric.sender({demand.source, demand.destination, q}, run.routing), Direction::up);
       part.latency = fabric.latency(fabric.sender({demand.source, demand.destination, q}, run.routing), demand.destination).si();
       out.parts.push_back(std::move(part));
     }
@@ -54,8 +56,8 @@ LosslessRates rates_of(const Fabric& fabric, const std::vector<Part>& parts, con
   return lossless_rates(fabric.capacities(), flows, options);
 }
 
-// All parts to the end. `lost`: what DCQCN does not send while rates come back.
-double finish_of(const Fabric& fabric, std::vector<Part> parts, const LosslessOptions& options, double& lost) {
+// All parts to the end; `done` takes the time of each demand's last byte. `lost`: what DCQCN does not send while rates come back.
+double finish_of(const Fabric& fabric, std::vector<Part> parts, const LosslessOptions& options, std::vector<double>& done, double& lost) {
   double now = 0, finish = 0;
   while (!parts.empty()) {
     const auto rates = rates_of(fabric, parts, options);
@@ -66,7 +68,8 @@ double finish_of(const Fabric& fabric, std::vector<Part> parts, const LosslessOp
       if (options.kind == Lossless::pfc_dcqcn && part.rate > 0 && rate > part.rate * (1 + kTogether)) {
         // No more than what it loses if it never gets beyond its old rate.
         const double most = part.left * (rate / part.rate - 1);
-        const double missed = std::min(most, double(dcqcn_recovery(byte_per_s(part.rate), byte_per_s(rate), options.dcqcn).lost.count()));
+        const double missed =
+            std::min(most, double(dcqcn_recovery(byte_per_s(part.rate), byte_per_s(rate), part.line, options.dcqcn).lost.count()));
         part.left += missed;
         lost += missed;
       }
@@ -77,8 +80,9 @@ double finish_of(const Fabric& fabric, std::vector<Part> parts, const LosslessOp
     now += stretch;
     for (Part& part : parts) {
       part.left -= part.rate * stretch;
-      if (part.left > part.rate * stretch * kTogether) continue;
-      finish = std::max(finish, now + part.latency);
+      if (part.left > part.rate * now * kTogether) continue;
+      done[part.demand] = std::max(done[part.demand], now + part.latency);
+      finish = std::max(finish, done[part.demand]);
       part.left = 0;
     }
     std::erase_if(parts, [](const Part& part) { return part.left <= 0; });
@@ -130,8 +134,16 @@ LosslessRun run_lossless(const Fabric& fabric, std::span<const Demand> demands, 
   double lost = 0, none = 0;
   LosslessOptions ideal = options;
   ideal.kind = Lossless::fair;
-  out.finish_fair = seconds(finish_of(fabric, all.parts, ideal, none));
-  out.finish = options.kind == Lossless::fair ? out.finish_fair : seconds(finish_of(fabric, all.parts, options, lost));
+  std::vector<double> done(demands.size(), 0), real_done(demands.size(), 0);
+  out.finish_fair = seconds(finish_of(fabric, all.parts, ideal, done, none));
+  out.finish = options.kind == Lossless::fair ? out.finish_fair : seconds(finish_of(fabric, all.parts, options, real_done, lost));
+  const auto mean_of = [&](const std::vector<double>& times) {
+    double sum = 0;
+    for (std::size_t d = 0; d < demands.size(); ++d) sum += moves[d] ? times[d] : 0;
+    return seconds(count > 0 ? sum / count : 0);
+  };
+  out.completion_fair = mean_of(done);
+  out.completion = options.kind == Lossless::fair ? out.completion_fair : mean_of(real_done);
   out.lost_to_convergence = scaled(Bytes(1), lost);
   return out;
 }

@@ -66,7 +66,8 @@ TEST(Lossless, PausesMakeVictims) {
     EXPECT_NEAR(rates(lossless, incast_and_a_bystander(), 1, &all)[4], kRate / 4, 1);
     EXPECT_EQ(all.victim, (std::vector<bool>{false, false, false, false, true}));
     EXPECT_NEAR(all.fair[4], kRate * 3 / 4, 1);
-    const Clos& clos = fabric_of().clos();
+    const ClosFabric fabric = fabric_of();
+    const Clos& clos = fabric.clos();
     EXPECT_TRUE(std::count(all.paused.begin(), all.paused.end(), clos.leaf_link(1, 0, 0, Direction::down)));
     EXPECT_TRUE(std::count(all.paused.begin(), all.paused.end(), clos.leaf_link(0, 0, 0, Direction::up)));
     EXPECT_TRUE(std::count(all.paused.begin(), all.paused.end(), clos.host_link(0, Direction::up)));
@@ -138,10 +139,10 @@ TEST(LosslessRun, ConvergenceCostsWhatIsNotSentMeanwhile) {
   const ClosFabric fabric = fabric_of();
   const std::vector<Demand> demands = {{1, 0, Bytes(10'000'000), {}}, {2, 0, Bytes(20'000'000), {}}};
   LosslessOptions options = kind(Lossless::pfc_dcqcn);
-  options.dcqcn.additive = gbyte_per_s(1);
+  options.dcqcn.additive = 0.1;
   const auto run = run_lossless(fabric, demands, {}, options);
   EXPECT_NEAR(as_milliseconds(run.finish_fair), 3, 1e-3);
-  const auto recovery = dcqcn_recovery(byte_per_s(kRate / 2), byte_per_s(kRate), options.dcqcn);
+  const auto recovery = dcqcn_recovery(byte_per_s(kRate / 2), byte_per_s(kRate), byte_per_s(kRate), options.dcqcn);
   EXPECT_EQ(run.lost_to_convergence, recovery.lost);
   EXPECT_NEAR(run.finish.si(), 3e-3 + double(recovery.lost.count()) / kRate, 1e-6);
   options.kind = Lossless::pfc;
@@ -152,10 +153,10 @@ TEST(LosslessRun, ConvergenceCostsWhatIsNotSentMeanwhile) {
 TEST(Dcqcn, ComesBackLinearly) {
   Dcqcn dcqcn;
   dcqcn.recovery = 0;
-  const auto recovery = dcqcn_recovery(gbit_per_s(20), gbit_per_s(40), dcqcn);
+  const auto recovery = dcqcn_recovery(gbit_per_s(20), gbit_per_s(40), gbit_per_s(40), dcqcn);
   EXPECT_NEAR(recovery.time.si(), 20 / 0.04 * 55e-6, 0.5e-3);
   EXPECT_NEAR(double(recovery.lost.count()), 0.5 * 20e9 / 8 * 20 / 0.04 * 55e-6, 0.02 * 0.5 * 20e9 / 8 * 0.0275);
-  EXPECT_EQ(dcqcn_recovery(gbit_per_s(40), gbit_per_s(40), dcqcn).lost.count(), 0);
+  EXPECT_EQ(dcqcn_recovery(gbit_per_s(40), gbit_per_s(40), gbit_per_s(40), dcqcn).lost.count(), 0);
 }
 
 TEST(LosslessLinks, HeadroomAndCredits) {
