@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "cli/cmd.hpp"
@@ -112,7 +113,13 @@ Result<int> validate_tables(const ValidateOptions& o, Session& session) {
   report::Validation validation;
   validation.rows = o.rows;
   std::vector<io::CsvTable> training;
-  for (const auto& file : o.tables) TRUNKLINE_TRY(add_table(file, o, session, training, validation));
+  std::set<std::string> seen;
+  for (const auto& file : o.tables) {
+    if (seen.insert(file).second)
+      TRUNKLINE_TRY(add_table(file, o, session, training, validation));
+    else
+      session.output.progress(file + ": given twice, read once");
+  }
   if (training.empty() && (o.ablation || o.trivial || !o.fit.empty())) {
     return usage_error("--fit, --ablation and --trivial need a training table",
                        "training tables have the columns iter_time_s, layers, gpus");

@@ -59,7 +59,7 @@ class RowReader {
     out_.gpu = text("gpu_type");
     out_.collective = text("collective");
     out_.line = row_.line;
-    out_.healthy = text("healthy") == "1";
+    out_.healthy = !table_.has("healthy") || text("healthy") == "1";
     out_.exclude_reason = text("exclude_reason");
     out_.forced = text("forced");
     out_.eligible = out_.healthy && out_.exclude_reason.empty();

@@ -31,7 +31,8 @@ class RowReader {
     out_.table = table_name(table_, row_);
     out_.gpu = text("gpu_norm");
     out_.framework_name = text("framework_norm").empty() ? "not stated" : text("framework_norm");
-    out_.eligible = text("dense_eligible") == "1";
+    // A table of one's own need not judge its rows.
+    out_.eligible = table_.has("dense_eligible") ? text("dense_eligible") == "1" : text("moe") != "1" && text("proxy") != "1";
     out_.exclude_reason = text("exclude_reason");
     Job job;
     topology::Platform platform;

@@ -152,6 +152,18 @@ TEST(TrainingRow, SkipsWithAReason) {
             std::string::npos);
 }
 
+TEST(TrainingRow, ATableThatDoesNotJudgeItsRowsIsJudged) {
+  const auto eligible = [](const std::string& columns, const std::string& cells) {
+    const auto table = *io::CsvTable::parse("iter_time_s,layers,gpus" + columns + "\n2.5,24,16" + cells + "\n", "t.csv");
+    return training_row(table, table.rows().front()).eligible;
+  };
+  EXPECT_TRUE(eligible("", ""));
+  EXPECT_TRUE(eligible(",moe", ",0"));
+  EXPECT_FALSE(eligible(",moe", ",1"));
+  EXPECT_FALSE(eligible(",dense_eligible", ",0"));
+  EXPECT_FALSE(eligible(",dense_eligible", ","));
+}
+
 // 7e9 parameters × 6 × 1,048,576 tokens on 16 × 312 TFLOP/s take 9.7 s at least (with the output layer).
 TEST(TrainingRow, AnImpossibleTimeIsSaid) {
   const auto reason = [](const std::string& time) {
