@@ -10,6 +10,9 @@ constexpr double kBlock = 128;                            // queries and keys of
 constexpr double kHeadStep = 32;                          // head sizes are padded to a multiple of this
 constexpr double kForwardFlops = 4, kBackwardFlops = 10;  // a score and element of the head: 2 and 5 products
 constexpr double kUnalignedSmRate = 0.5e12;               // FLOP/s of an SM: 0.4–0.7 on an H200 (data/calibration/h200_score_products.csv)
+// cuDNN 9 on an H200 (data/calibration/h200_step_kernels.csv): adding a mask that is read as a tensor, both ways (Llama 1B, GPT-2);
+// drawing random bits for every score (GPT-2).
+constexpr double kMask = 1.8, kDropoutForward = 2.4, kDropoutBackward = 1.25;
 constexpr double kForwardTensors = 2, kBackwardTensors = 4;  // of the query's size, read or written
 
 catalog::Precision attention_precision(catalog::Precision p) {
@@ -47,11 +50,14 @@ double Kernels::flash(const Attention& a, const FlashShare& how, double flops_pe
   const double query = sequences * a.query_length * a.head_dim * bytes;
   const double kv_heads = a.kv_heads > 0 ? std::min(a.kv_heads, a.heads) : a.heads;
   const double keys = a.batch * kv_heads * a.key_length * a.head_dim * bytes;
+  const bool backward = tensors > kForwardTensors;
   // Backward with grouped heads writes the gradients of every head and then adds them up within a group.
-  const double grouped = tensors > kForwardTensors && kv_heads < a.heads ? 4 * sequences * a.key_length * a.head_dim * bytes : 0;
+  const double grouped = backward && kv_heads < a.heads ? 4 * sequences * a.key_length * a.head_dim * bytes : 0;
+  double slowed = a.masked ? kMask : 1;
+  if (a.dropout && a.kind == AttentionKind::flash3) slowed *= backward ? kDropoutBackward : kDropoutForward;
   const double rate = memory_rate(MemoryKind::copy);
   const double least = (tensors * query + tensors * keys) / rate;
-  return std::max(compute, least) + (how.passes * query + grouped) / rate + how.latency_s;
+  return std::max(compute * slowed, least) + (how.passes * query + grouped) / rate + how.latency_s;
 }
 
 Seconds Kernels::attention_forward(const Attention& a) const {

@@ -77,4 +77,15 @@ Seconds Kernels::gemm(const Gemm& g) const {
   return seconds(std::max(compute, moved / memory_rate(MemoryKind::copy)) + efficiencies_.gemm_latency_s);
 }
 
+Seconds Kernels::unaligned_gemm(const Gemm& g) const {
+  constexpr double kSmRate = 0.9e12;  // data/calibration/h200_step_kernels.csv, gpt2-xl
+  return std::max(gemm(g), seconds(2 * g.batch * g.m * g.n * g.k / (kSmRate * sms_)));
+}
+
+Seconds Kernels::convolution(const Gemm& g) const {
+  Gemm wide = g;
+  wide.precision = catalog::Precision::fp32;
+  return std::max(gemm(g), 2.0 * gemm(wide));
+}
+
 }  // namespace trunkline::kernels

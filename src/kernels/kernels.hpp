@@ -30,7 +30,8 @@ struct Attention {
   AttentionKind kind = AttentionKind::flash2;
   catalog::Precision precision = catalog::Precision::bf16;  // fp8 and fp4 count as bf16: frameworks keep attention there
   bool fused_softmax = false;                               // unfused only: scale, mask and softmax in one kernel, as Megatron has
-  bool dropout = false;                                     // unfused only: dropout on the scores
+  bool dropout = false;                                     // on the scores
+  bool masked = false;                                      // flash only: a mask is read and added to the scores
 };
 
 // Kernel times of one GPU model. A small value, made once; every call is a closed formula without allocation
@@ -51,6 +52,15 @@ class Kernels {
   // operands already in L2, the fused epilogue's arithmetic. Monotone: more m, n, k or batch is never faster, nor is
   // more rate or bandwidth slower. Validated: docs/kernels.md.
   Seconds gemm(const Gemm& shape) const;
+
+  // The same where rows do not begin at 16-byte steps: libraries fall back to kernels that load element by element, bound by
+  // instructions: T = max(gemm, 2·m·n·k/(rate · SMs)). Measured on an H200 for the output layer of a vocabulary of 50,257:
+  // 0.73 (forward) to 1.1 TFLOP/s an SM (backward). Ignores: the generation of the part.
+  Seconds unaligned_gemm(const Gemm& shape) const;
+
+  // A convolution of three channels as a matrix product: it runs on the fp32 units. Half the rate of an fp32 GEMM, measured on
+  // an H200 for patches of 32 (25–28 TFLOP/s); patches of 16 reach 36 forward and 121 in the weights' gradient.
+  Seconds convolution(const Gemm& shape) const;
 
   // Flash kinds: blocks of 128 queries over all visible keys, spread over the SMs:
   //   T = max(longest block, work/SMs + tail·longest·(1 − SMs/blocks)) + passes over the query tensor + latency

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "predict/epoch.hpp"
 #include "predict/prediction.hpp"
@@ -180,6 +181,24 @@ Result<void> check_platform(const Job& job, const topology::Platform& platform) 
                    "make the product equal, or set dp: auto");
 }
 
+// The schedule of a step is played turn by turn; more turns than this are a slip in the batch, and gigabytes.
+Result<void> check_turns(const Job& job) {
+  constexpr double kMostTurns = 5e7;
+  const auto& p = job.parallelism;
+  const double micro_batches = double(job.batch.global) / (double(job.batch.micro) * p.dp);
+  if (p.pp <= 1 || micro_batches * p.pp * p.vpp <= kMostTurns) return {};
+  return bad_input({job.file, 0},
+                   fmt::format("a batch of {} makes {:.0f} micro-batches a step through {} pipeline stages: too many to play through",
+                               job.batch.global, micro_batches, p.pp),
+                   fmt::format("expected at most {:.0f}: a smaller global batch, or a larger micro", kMostTurns / (p.pp * p.vpp)));
+}
+
+Result<void> check_length(const Job& job, const timeline::StepParts& parts) {
+  if (parts.total < timeline::Picoseconds::forever()) return {};
+  return bad_input({job.file, 0}, "a step would take longer than 106 days, the longest that is counted here",
+                   "check the batch and the sequence of the job and the rates of the platform for a slip in a unit");
+}
+
 }  // namespace
 
 workload::MemoryParts memory_at_once(const Job& job) {
@@ -189,7 +208,11 @@ workload::MemoryParts memory_at_once(const Job& job) {
 }
 
 double factor_of(const Job& job, const PlatformModel& platform, const Options& options) {
-  return options.compute_factor.value_or(constants_of(options).factor(job.framework, platform.platform().node.gpu.generation));
+  if (options.compute_factor) return *options.compute_factor;
+  const catalog::Generation generation = platform.platform().node.gpu.generation;
+  // A library's modules are counted kernel by kernel; a factor stands for what a framework's description leaves out.
+  if (workload::behaviour_of(job, generation).library_modules) return 1;
+  return constants_of(options).factor(job.framework, generation);
 }
 
 double step_s_of(const Job& job, const PlatformModel& platform, const Options& options) {
@@ -220,6 +243,7 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   const topology::Platform& platform = model.platform();
   TRUNKLINE_ASSIGN(job, settle(asked, model, options));
   TRUNKLINE_TRY(check_platform(job, platform));
+  TRUNKLINE_TRY(check_turns(job));
   const Constants& constants = constants_of(options);
   const double factor = factor_of(job, model, options);
   Prediction p;
@@ -231,6 +255,7 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   TRUNKLINE_ASSIGN(fabric, apply_fabric(of_step, domains));
   p.fabric = std::move(fabric);
   timeline::StepResult step = timeline::time_step(of_step.input(domains), options.slots);
+  TRUNKLINE_TRY(check_length(job, step.parts));
   p.detail = step.detail;
   p.slots = std::move(step.slots);
   p.breakdown = breakdown_of(step.parts);

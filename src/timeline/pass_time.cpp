@@ -125,6 +125,8 @@ double Pricer::gemm_s(const Op& op, const kernels::Kernels& kernels) const {
   shape.m = op.m, shape.n = op.n, shape.k = op.k, shape.batch = op.batch;
   shape.precision = op.precision;
   shape.output_bytes = int(op.output_bytes);
+  if (op.convolution) return kernels.convolution(shape).si();
+  if (op.unaligned) return kernels.unaligned_gemm(shape).si();
   const double narrow = kernels.gemm(shape).si() * (op.exact ? kExactFp8 : 1);
   if (op.wide_share <= 0) return narrow;
   shape.precision = catalog::Precision::bf16;
@@ -140,6 +142,7 @@ double Pricer::attention_s(const Op& op, const kernels::Kernels& kernels) const 
   shape.precision = op.precision;
   shape.fused_softmax = op.fused_softmax;
   shape.dropout = op.dropout;
+  shape.masked = op.masked;
   const bool has_newest = gpu_.generation == catalog::Generation::hopper || gpu_.generation == catalog::Generation::blackwell;
   const bool newest = behaviour_.attention_age == workload::AttentionAge::newest && has_newest;
   shape.kind = !op.flash ? kernels::AttentionKind::unfused : newest ? kernels::AttentionKind::flash3 : kernels::AttentionKind::flash2;

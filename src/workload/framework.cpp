@@ -32,6 +32,9 @@ Behaviour pytorch_eager() {
   b.autocast_weights = b.autocast_kernels = true;
   b.strided_copy = kStridedCopy;
   b.query_key_value_gemms = 3;
+  b.pads_matrices = false;
+  b.patch_convolution = true;
+  b.attention_age = AttentionAge::newest;
   b.launch_s = kEagerLaunch;
   b.why = "every operation is its own kernel, launched from Python; autocast copies fp32 weights to 16 bits at every use";
   return b;
@@ -42,6 +45,7 @@ Behaviour pytorch_compile() {
   b.fused_norm = b.tuned_norm = b.fused_rotary = b.fused_activation = b.fused_residual = b.fused_cross_entropy = true;
   b.autocast_kernels = false;
   b.strided_copy = 1;
+  b.pads_matrices = true;
   b.launch_s = kEagerLaunch;
   b.why = "elementwise chains are fused into one generated kernel each and launched without Python between them";
   return b;
@@ -50,6 +54,7 @@ Behaviour pytorch_compile() {
 Behaviour pytorch_fsdp() {
   Behaviour b = pytorch_compile();
   b.autocast_weights = false;
+  b.attention_age = AttentionAge::flash2;
   b.recompute_stops_early = true;  // non-reentrant checkpoints
   b.launch_s = kEagerLaunch;
   b.why = "weights are sharded and gathered in 16 bits layer by layer; gradients are reduced in 16 bits";
@@ -223,6 +228,17 @@ Behaviour behaviour_of(const Job& job, Generation generation) {
   if (job.flash_attention) b.flash_attention = *job.flash_attention;
   if (job.compile && !b.fused_residual) {
     b.fused_norm = b.fused_rotary = b.fused_activation = b.fused_residual = true;
+  }
+  const bool single = job.framework == Framework::pytorch_eager || job.framework == Framework::pytorch_ddp;
+  if (single || job.framework == Framework::pytorch_compile) {
+    const bool half_weights = job.precision.parameters != catalog::Precision::fp32;
+    if (half_weights) b.autocast_weights = b.autocast_kernels = false;
+    b.stream_bytes = half_weights ? 2 : 4;
+    b.library_modules = b.flash_attention;
+    // Modules of 2021 that write attention out are described by autocast_kernels and strided_copy instead.
+    b.plain_modules = single && !job.compile && b.flash_attention;
+    b.decomposed_rms = job.library == Library::transformers;
+    b.explicit_mask = job.compile && job.library == Library::transformers;
   }
   if (job.parallelism.tp == 1) b.sequence_parallel = false;
   return b;

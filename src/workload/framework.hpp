@@ -28,6 +28,13 @@ struct Behaviour {
   bool autocast_weights = false;       // weights kept in fp32, cast at every use
   bool autocast_kernels = false;       // layer norms and softmax run in fp32, between casts of their own
   double strided_copy = 1;             // a copy that reorders dimensions costs this many plain ones
+  bool library_modules = false;        // the model is built of a library's modules as its configuration says (dropout)
+  bool plain_modules = false;          // each operation of PyTorch's modules is a kernel, counted one by one (plain_ops.cpp)
+  bool decomposed_rms = true;          // of those: an rms norm is written out, not one kernel
+  double stream_bytes = 2;             // of those: an element of the residual stream
+  bool explicit_mask = false;          // attention gets its mask as a tensor: fused kernels compute all pairs
+  bool pads_matrices = true;           // odd widths (a vocabulary of 50,257) are padded to whole 16-byte steps
+  bool patch_convolution = false;      // patches are a convolution of three channels
   bool dropout = false;                // trains with dropout where the model family has it
   bool flash_attention = true;
   AttentionAge attention_age = AttentionAge::flash2;

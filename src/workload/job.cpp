@@ -94,6 +94,7 @@ Result<void> read_training(const io::Value& value, Job& job, Notes& notes) {
   job.recompute_share = share.value_or(1);
   job.compile = io::get_bool(training, "compile").value_or(job.framework == Framework::pytorch_compile);
   job.flash_attention = io::get_bool(training, "flash_attention");
+  if (const auto library = io::get_text(training, "library"); library && *library == "plain") job.library = Library::plain;
   const io::Value& lora = block_of(training, "lora");
   if (job.kind == TrainingKind::full) {
     if (lora.is_null()) return {};

@@ -42,6 +42,12 @@ enum class Framework {
   ideal
 };
 
+// Whose modules a PyTorch job without a training framework of its own is built from.
+enum class Library {
+  transformers,  // rms norms written out; compiled, attention gets its mask as a tensor
+  plain,         // torch.nn: fused rms norms, attention told that it is causal
+};
+
 struct Precisions {
   catalog::Precision compute = catalog::Precision::bf16;
   catalog::Precision parameters = catalog::Precision::bf16;
@@ -111,6 +117,7 @@ struct Job {
   Recompute recompute = Recompute::none;
   double recompute_share = 1;  // of the layers, where recompute is full; the others keep everything
   bool compile = false;
+  Library library = Library::transformers;
   std::optional<bool> flash_attention;  // absent = the framework's habit
   Batch batch;
   Parallelism parallelism;

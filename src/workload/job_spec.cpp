@@ -18,6 +18,11 @@ FieldSpec whole(const char* name, const char* doc, double min, double max, bool 
   return {.name = name, .type = FieldType::integer, .doc = doc, .required = required, .min = min, .max = max};
 }
 
+FieldSpec because(FieldSpec field, const char* why) {
+  field.why = why;
+  return field;
+}
+
 FieldSpec choice(const char* name, const char* doc, std::vector<std::string> choices, std::vector<std::string> also = {}) {
   return {.name = name, .type = FieldType::choice, .doc = doc, .choices = std::move(choices), .also = std::move(also)};
 }
@@ -62,6 +67,7 @@ const ObjectSpec& training_spec() {
         .min = 0,
         .max = 1},
        yes_no("compile", "kernels are fused by a compiler (torch.compile)"),
+       choice("library", "whose modules, for pytorch-eager, -ddp and -compile; absent = transformers", {"transformers", "plain"}),
        yes_no("flash_attention", "attention without a stored score matrix; absent = the framework's habit"),
        block("lora", "adapters, for kind lora and qlora", lora_spec())}};
   return spec;
@@ -70,14 +76,16 @@ const ObjectSpec& training_spec() {
 const ObjectSpec& batch_spec() {
   static const ObjectSpec spec{"job.batch",
                                "samples a step",
-                               {whole("global", "samples a step, all GPUs together", 1, 1e9, true),
+                               {because(whole("global", "samples a step, all GPUs together", 1, 1e8, true),
+                                        "no published run takes more than some 1e6 samples a step"),
                                 {.name = "micro",
                                  .type = FieldType::integer,
                                  .doc = "samples a GPU passes at once; auto or absent = chosen",
                                  .also = {"auto"},
                                  .min = 1,
                                  .max = 1e6},
-                                whole("sequence", "tokens a sample; needed for language models", 1, 1e8)}};
+                                because(whole("sequence", "tokens a sample; needed for language models", 1, 1e7),
+                                        "the longest published contexts have 1e7 tokens")}};
   return spec;
 }
 
@@ -103,7 +111,13 @@ const ObjectSpec& data_spec() {
       "job.data",
       "the dataset and how it arrives",
       {{.name = "samples", .type = FieldType::number, .doc = "samples in the dataset", .required = true, .min = 1, .max = 1e15},
-       {.name = "bytes_per_sample", .type = FieldType::bytes, .doc = "mean size of a stored sample", .required = true},
+       {.name = "bytes_per_sample",
+        .type = FieldType::bytes,
+        .doc = "mean size of a stored sample",
+        .required = true,
+        .low = "1 B",
+        .high = "1 TB",
+        .why = "one sample is read into the memory of one node"},
        choice("source", "where it lies: behind the ingest line, on the storage volume, on local disks", words::sources()),
        choice("staging", "copied to the platform's own storage before training, while training, or never", words::stagings()),
        yes_no("packed", "many samples a file, read in order; absent = true, shards of 256 MiB")}};

@@ -5,11 +5,22 @@ namespace trunkline::workload {
 
 using catalog::Precision;
 
+// A matrix product in effect. PyTorch runs it as a convolution, whose three channels leave no tensor-core kernel. Images get no
+// gradient.
+void LayerBuilder::add_patches(LayerWork& part) const {
+  add_gemm(part, "patches", tokens_, double(t_.patch) * t_.patch * t_.channels, double(t_.hidden), Block::other, 1, t_.patch_bias);
+  std::erase_if(part.backward.ops, [](const Op& op) { return op.kind == Op::Kind::gemm && !op.weight_gradient; });
+  if (!b_.patch_convolution) return;
+  for (Pass* pass : {&part.forward, &part.backward}) {
+    for (Op& op : pass->ops) op.convolution = op.kind == Op::Kind::gemm;
+  }
+}
+
 void LayerBuilder::before(TowerWork& work) const {
   const double h = double(t_.hidden);
   LayerWork part;
   if (t_.is_vision()) {
-    add_gemm(part, "patches", tokens_, double(t_.patch) * t_.patch * t_.channels, h, Block::other, 1, t_.patch_bias);
+    add_patches(part);
     part.parameters += h;  // class token
   } else if (t_.vocab > 0) {
     const double tensor = tokens_ * h * kElement;
@@ -33,7 +44,7 @@ void LayerBuilder::before(TowerWork& work) const {
 
 void LayerBuilder::after(TowerWork& work) const {
   LayerWork part;
-  if (t_.final_norm) add_norm(part, norm_tokens_, double(t_.hidden));
+  if (t_.final_norm) add_norm(part, norm_tokens_, double(t_.hidden), t_.vocab > 0 && t_.head ? 1 : 0);
   if (t_.vocab > 0 && t_.head) add_output_layer(part);
   if (t_.projection > 0) add_gemm(part, "projection", sequences_, double(t_.hidden), double(t_.projection), Block::other);
   if (t_.classes > 0) add_gemm(part, "classes", sequences_, double(t_.hidden), double(t_.classes), Block::other, 1, true);
@@ -56,6 +67,10 @@ void LayerBuilder::add_output_layer(LayerWork& part) const {
   // A shared table is counted where it stands; the last stage of a pipeline keeps its own copy of it.
   if (t_.tied && job_.parallelism.pp == 1) part.parameters = before + (t_.head_transform ? vocab : 0);
   const double logits = tokens_ * vocab;
+  if (b_.plain_modules) {
+    add_plain_loss(part, logits);
+    return;
+  }
   const bool fused = b_.fused_cross_entropy;
   add_memory(part.forward, "cross-entropy", logits * (fused ? 6 : 18), fused ? 3 : 8, Traffic::cross_entropy);
   add_memory(part.backward, "cross-entropy backward", logits * (fused ? 4 : 10), fused ? 1 : 3, Traffic::cross_entropy);

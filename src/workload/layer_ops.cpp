@@ -1,6 +1,7 @@
 #include "workload/layer_ops.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace trunkline::workload {
 
@@ -23,7 +24,8 @@ LayerBuilder::LayerBuilder(const Tower& tower, const Job& job, const Behaviour& 
   norm_tokens_ = b_.sequence_parallel ? tokens_ / tp_ : tokens_;
   frozen_ = job.kind != TrainingKind::full;
   linear_ = job.precision.compute;
-  dropout_ = b_.dropout && t_.norm == Norm::layer;  // GPT's recipes drop out, Llama's do not
+  // GPT's recipes drop out, Llama's do not; PyTorch's own modules do what the model's configuration says.
+  dropout_ = b_.dropout ? t_.norm == Norm::layer : b_.library_modules && t_.dropout;
   expert_tp_ = job.parallelism.etp > 0 ? job.parallelism.etp : tp_;
 }
 
@@ -61,6 +63,7 @@ void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, doub
   op.wide_share = linear_ == Precision::fp4 ? kFp4Wide : 0;
   op.batch = batch;
   op.m = m, op.k = k, op.n = n;
+  op.unaligned = !b_.pads_matrices && (std::fmod(k, 8) != 0 || std::fmod(n, 8) != 0);
   layer.forward.ops.push_back(op);
   op.k = n, op.n = k;
   op.exact = is_narrow(linear_);
@@ -71,8 +74,13 @@ void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, doub
     op.output_bytes = b_.fused_weight_gradient ? 4 : kElement;
     op.weight_gradient = true;
     layer.backward.ops.push_back(op);
-    if (bias) add_memory(layer.backward, "bias gradient", m * n * kElement);
-    if (!b_.fused_weight_gradient) add_memory(layer.backward, "accumulate gradient", weights * (kElement + 2 * b_.accumulate_bytes));
+    if (bias && b_.plain_modules) add_plain_bias_gradient(layer, m * n);
+    if (bias && !b_.plain_modules) add_memory(layer.backward, "bias gradient", m * n * kElement);
+    if (b_.library_modules) {
+      add_weight_gradient(layer, weights);
+    } else if (!b_.fused_weight_gradient) {
+      add_memory(layer.backward, "accumulate gradient", weights * (kElement + 2 * b_.accumulate_bytes));
+    }
   }
   if (b_.autocast_weights) add_memory(layer.forward, "cast weights", weights * (4 + kElement));
   if (is_narrow(linear_)) {  // inputs and gradients are quantised, with a transposed copy for the backward GEMMs
@@ -104,9 +112,13 @@ void LayerBuilder::add_adapter(LayerWork& layer, double m, double k, double n) c
   layer.adapter_parameters += rank * (k + n);
 }
 
-void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const {
+void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width, int readers) const {
   const double tensor = tokens * width * kElement;
   layer.parameters += width * (t_.norm == Norm::layer && t_.norm_bias ? 2 : 1);
+  if (b_.plain_modules) {
+    add_plain_norm(layer, tokens * width, readers);
+    return;
+  }
   if (b_.autocast_kernels && t_.norm == Norm::layer) {
     add_autocast_norm(layer, tensor);
     return;
@@ -114,8 +126,9 @@ void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width) const
   const double factor = b_.fused_norm ? 1 : kFp32Passes;
   const int launches = b_.fused_norm ? 1 : 6;
   const bool plain = b_.fused_norm && !b_.tuned_norm;
-  add_memory(layer.forward, "norm", 2 * tensor * factor, launches, plain ? Traffic::norm_forward : Traffic::elementwise);
-  add_memory(layer.backward, "norm backward", 3 * tensor * factor, b_.fused_norm ? 2 : 8,
+  const double elements = tokens * width, stream = b_.stream_bytes;
+  add_memory(layer.forward, "norm", (kElement + stream) * elements * factor, launches, plain ? Traffic::norm_forward : Traffic::elementwise);
+  add_memory(layer.backward, "norm backward", (kElement + 2 * stream) * elements * factor, b_.fused_norm ? 2 : 8,
              plain ? Traffic::norm_backward : Traffic::elementwise);
 }
 
@@ -142,9 +155,16 @@ void LayerBuilder::add_autocast_norm(LayerWork& layer, double tensor) const {
 void LayerBuilder::add_residual(LayerWork& layer, double tokens) const {
   const double tensor = tokens * double(t_.hidden) * kElement;
   const bool dropout = dropout_;
+  if (b_.plain_modules) {
+    add_plain_residual(layer, tokens * double(t_.hidden));
+    return;
+  }
   if (b_.fused_residual) {
-    add_memory(layer.forward, "residual", tensor * (dropout ? 3.5 : 3));
-    add_memory(layer.backward, "residual backward", tensor * (dropout ? 4.5 : 3), dropout ? 2 : 1);
+    const double sum = (kElement + 2 * b_.stream_bytes) * tokens * double(t_.hidden);
+    const double back = 3 * b_.stream_bytes * tokens * double(t_.hidden);
+    const int own = b_.library_modules ? 0 : 1;  // a compiler joins it with the norm behind it
+    add_memory(layer.forward, "residual", sum + tensor * (dropout ? 0.5 : 0), own);
+    add_memory(layer.backward, "residual backward", back + tensor * (dropout ? 1.5 : 0), own * (dropout ? 2 : 1));
   } else {
     add_memory(layer.forward, "residual", tensor * (dropout ? 5.5 : 3) + (t_.biases ? 2 * tensor : 0), dropout ? 3 : 1);
     add_memory(layer.backward, "residual backward", tensor * (dropout ? 5.5 : 3), dropout ? 2 : 1);
@@ -156,6 +176,10 @@ double LayerBuilder::local_kv_heads() const { return std::max(1.0, t_.kv_heads /
 void LayerBuilder::add_rotary(LayerWork& layer) const {
   if (t_.positions != Positions::rotary) return;
   const double tensor = tokens_ * double(t_.heads + t_.kv_heads) * t_.head_dim / tp_ * kElement;
+  if (b_.plain_modules) {
+    add_plain_rotary(layer, tensor / kElement);
+    return;
+  }
   const double passes = b_.fused_rotary ? 2 : 9;
   const int launches = b_.fused_rotary ? 2 : 10;
   add_memory(layer.forward, "rotary", passes * tensor, launches);
@@ -169,6 +193,9 @@ void LayerBuilder::add_context_exchange(LayerWork& layer) const {
   add_exchange(layer.forward, "pass keys and values", Exchange::ring_pass, Group::context, keys_values, 1);
   add_exchange(layer.backward, "pass keys and values", Exchange::ring_pass, Group::context, 2 * keys_values, 1);
 }
+
+// CLIP's modules tell attention that it is causal; decoders and vision classifiers build a mask.
+bool LayerBuilder::masked() const { return b_.explicit_mask && job_.model.kind != Model::Kind::contrastive; }
 
 void LayerBuilder::add_attention(LayerWork& layer) const {
   const bool latent = t_.latent.kv_rank > 0;
@@ -184,9 +211,13 @@ void LayerBuilder::add_attention(LayerWork& layer) const {
   op.key_length = dealt ? full_length_ / 2 : full_length_;
   op.head_dim = latent ? (t_.latent.nope_dim + t_.latent.rope_dim + t_.latent.value_dim) / 2.0 : t_.head_dim;
   op.causal = t_.causal && !dealt;
-  op.flash = b_.flash_attention;
+  // A mask whose rows are odd leaves no fused kernel; one that is a tensor hides that half of it is empty.
+  const bool odd_mask = masked() && std::fmod(op.key_length, 8) != 0;
+  op.flash = b_.flash_attention && !odd_mask;
+  if (masked()) op.causal = false;
   op.fused_softmax = b_.fused_softmax;
   op.dropout = dropout_;
+  op.masked = masked();
   op.precision = is_narrow(linear_) ? Precision::bf16 : linear_;
   op.launches = op.flash ? 1 : (b_.fused_softmax ? 4 : 7);
   if (!op.flash) {  // batched GEMMs want heads in front: queries, keys, values and the result are copied into that order
@@ -233,6 +264,8 @@ void LayerBuilder::close_tensor_block(LayerWork& layer) const {
   }
 }
 
+int LayerBuilder::query_key_value_gemms() const { return b_.plain_modules && t_.fused_qkv ? 1 : b_.query_key_value_gemms; }
+
 void LayerBuilder::add_latent_projections(LayerWork& layer) const {
   const double h = double(t_.hidden), heads = t_.heads / tp_;
   const Latent& l = t_.latent;
@@ -258,7 +291,7 @@ void LayerBuilder::add_projections(LayerWork& layer) const {
   const double q = t_.heads * double(t_.head_dim) / tp_;
   const double kv = local_kv_heads() * t_.head_dim;
   const bool bias = t_.biases || t_.qkv_bias;
-  if (b_.query_key_value_gemms == 1) {
+  if (query_key_value_gemms() == 1) {
     add_gemm(layer, "query, key, value", tokens_, h, q + 2 * kv, Block::attention, 1, bias);
   } else {
     add_gemm(layer, "query", tokens_, h, q, Block::attention, 1, bias);
@@ -270,6 +303,10 @@ void LayerBuilder::add_projections(LayerWork& layer) const {
 
 void LayerBuilder::add_activation(LayerWork& layer, double tokens, double ffn) const {
   const double tensor = tokens * ffn * kElement;
+  if (b_.plain_modules) {
+    add_plain_activation(layer, tokens * ffn);
+    return;
+  }
   if (t_.gated) {
     add_memory(layer.forward, "gate", tensor * (b_.fused_activation ? 3 : 5), b_.fused_activation ? 1 : 2, Traffic::math);
     add_memory(layer.backward, "gate backward", tensor * (b_.fused_activation ? 5 : 8), b_.fused_activation ? 1 : 3, Traffic::math);
@@ -282,7 +319,8 @@ void LayerBuilder::add_activation(LayerWork& layer, double tokens, double ffn) c
 
 void LayerBuilder::add_feed_forward(LayerWork& layer, double tokens, double ffn, double batch, bool biases) const {
   const double h = double(t_.hidden);
-  add_gemm(layer, "up", tokens, h, ffn * (t_.gated ? 2 : 1), Block::feed_forward, batch, biases);
+  const int inputs = t_.gated ? 2 : 1, products = b_.plain_modules ? inputs : 1;
+  for (int i = 0; i < products; ++i) add_gemm(layer, "up", tokens, h, ffn * inputs / products, Block::feed_forward, batch, biases);
   add_activation(layer, tokens * batch, ffn);
   add_gemm(layer, "down", tokens, ffn, h, Block::feed_forward, batch, biases);
 }
@@ -367,7 +405,7 @@ LayerWork LayerBuilder::layer(bool with_experts) const {
   layer.forward.ops.reserve(32);
   layer.backward.ops.reserve(48);
   const double h = double(t_.hidden);
-  add_norm(layer, norm_tokens_, h);
+  add_norm(layer, norm_tokens_, h, query_key_value_gemms());
   open_tensor_block(layer);
   add_projections(layer);
   add_rotary(layer);
@@ -377,7 +415,7 @@ LayerWork LayerBuilder::layer(bool with_experts) const {
   close_tensor_block(layer);
   if (t_.norms == 4) add_norm(layer, norm_tokens_, h);
   add_residual(layer, norm_tokens_);
-  if (t_.norms >= 2) add_norm(layer, norm_tokens_, h);
+  if (t_.norms >= 2) add_norm(layer, norm_tokens_, h, t_.gated ? 2 : 1);
   if (with_experts) {
     add_experts(layer);
   } else {

@@ -26,10 +26,19 @@ class LayerBuilder {
   void add_linear(LayerWork& layer, const char* name, double m, double k, double n, double batch, bool trained, bool bias) const;
   void add_adapter(LayerWork& layer, double m, double k, double n) const;
   void add_memory(Pass& pass, const char* name, double bytes, int launches = 1, Traffic traffic = Traffic::elementwise) const;
-  void add_norm(LayerWork& layer, double tokens, double width) const;
+  void add_norm(LayerWork& layer, double tokens, double width, int readers = 0) const;
   void add_head_norms(LayerWork& layer) const;
   void add_autocast_norm(LayerWork& layer, double tensor) const;
   void add_residual(LayerWork& layer, double tokens) const;
+  bool autocast() const;
+  void add_readers(LayerWork& layer, double elements, int readers) const;
+  void add_plain_norm(LayerWork& layer, double elements, int readers) const;
+  void add_plain_residual(LayerWork& layer, double elements) const;
+  void add_plain_rotary(LayerWork& layer, double elements) const;
+  void add_plain_activation(LayerWork& layer, double elements) const;
+  void add_plain_loss(LayerWork& layer, double logits) const;
+  void add_plain_bias_gradient(LayerWork& layer, double outputs) const;
+  void add_weight_gradient(LayerWork& layer, double weights) const;
   void add_rotary(LayerWork& layer) const;
   void add_attention(LayerWork& layer) const;
   void add_context_exchange(LayerWork& layer) const;
@@ -39,6 +48,7 @@ class LayerBuilder {
   void add_activation(LayerWork& layer, double tokens, double ffn) const;
   void add_experts(LayerWork& layer) const;
   void add_expert_exchange(LayerWork& layer, double copies, bool there) const;
+  void add_patches(LayerWork& part) const;
   void add_output_layer(LayerWork& part) const;
   void open_tensor_block(LayerWork& layer) const;
   void close_tensor_block(LayerWork& layer) const;
@@ -50,6 +60,8 @@ class LayerBuilder {
   const Job& job_;
   const Behaviour& b_;
   double local_kv_heads() const;
+  int query_key_value_gemms() const;
+  bool masked() const;
 
   double tp_, cp_, ep_;
   double expert_tp_ = 1;  // ranks that share one expert

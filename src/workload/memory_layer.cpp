@@ -69,7 +69,7 @@ double attention(const Tower& t, const Share& s, const MemoryRules& r, bool with
 
 // Inner tensors of a feed-forward block of width `ffn` (this rank's part) over `tokens`.
 double inner(const Tower& t, double ffn, double tokens, const MemoryRules& r) {
-  const double activation = r.fused_activation ? 1 : t.activation_tensors;
+  const double activation = r.fused_activation ? 1 : kept_tensors(t.activation);
   const double before = t.gated ? activation + (r.fused_activation ? 1 : 2) : activation;  // gate, up; silu(gate) where it is a tensor
   return tokens * ffn * (before * r.element + r.linear_input);
 }

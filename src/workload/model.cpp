@@ -3,6 +3,15 @@
 #include <algorithm>
 
 namespace trunkline::workload {
+
+double kept_tensors(Activation activation) {
+  switch (activation) {
+    case Activation::single: return 1;
+    case Activation::quick_gelu: return 2;
+    case Activation::gelu_new: return 7;  // under autocast a chain in fp32
+  }
+  return 1;
+}
 namespace {
 
 double norm_parameters(const Tower& t, double width) { return t.norm == Norm::layer && t.norm_bias ? 2 * width : width; }

@@ -14,6 +14,14 @@ namespace trunkline::workload {
 
 enum class Norm { layer, rms };
 enum class Positions { none, learned, rotary, alibi };
+// What stands between the feed-forward matrices, by how many of PyTorch's kernels it is where nothing is fused.
+enum class Activation {
+  single,      // ReLU, GELU, SiLU: one kernel
+  quick_gelu,  // x·sigmoid(1.702·x)
+  gelu_new,    // x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³)))
+};
+// Tensors of the inner width that it keeps for backward when each of its operations runs as a kernel of its own.
+double kept_tensors(Activation activation);
 
 struct Experts {
   int count = 0;               // 0 = dense
@@ -64,9 +72,8 @@ struct Tower {
   std::int64_t extra_positions = 0;  // rows of the position table that no token uses (OPT)
   std::int64_t token_types = 0;      // segment embeddings (BERT)
   bool dropout = false;              // the architecture is trained with dropout (GPT-2, BERT)
-  // Tensors of the inner width that the activation keeps when each of its operations runs as a kernel of its own: 1 for
-  // ReLU, GELU and SiLU, 2 for quick_gelu (x·sigmoid), 7 for gelu_new (a chain in fp32).
-  double activation_tensors = 1;
+  Activation activation = Activation::single;
+  bool fused_qkv = false;  // queries, keys and values come out of one matrix
 
   // Tokens a sample brings to this stack: patches + 1 (the class token) for vision; for text `sequence`, or
   // max_positions where the job states none (CLIP's text has one fixed length).

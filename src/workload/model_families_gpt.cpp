@@ -37,8 +37,9 @@ void gpt2(ConfigReader& in, Model& model) {
   t.max_positions = in.integer({"n_positions", "max_position_embeddings", "n_ctx"}, "the longest sequence: rows of the position table");
   t.positions = Positions::learned;
   t.dropout = in.number_or({"resid_pdrop"}, 0.1) > 0;
-  t.activation_tensors = in.activation_tensors("activation_function", "gelu_new");
+  t.activation = in.activation("activation_function", "gelu_new");
   t.tied = in.flag_or({"tie_word_embeddings"}, true);  // absent from GPT-2's own files
+  t.fused_qkv = true;
   model.towers = {t};
 }
 
@@ -50,10 +51,11 @@ void gpt_neox(ConfigReader& in, Model& model) {
   t.max_positions = in.integer_or({"max_position_embeddings"}, 0);
   t.positions = Positions::rotary;
   t.dropout = in.number_or({"hidden_dropout"}, 0) > 0;
-  t.activation_tensors = in.activation_tensors("hidden_act", "gelu");
+  t.activation = in.activation("hidden_act", "gelu");
   t.tied = tied(in, false);
   if (!in.flag_or({"attention_bias"}, true))
     in.fault(in.where({"attention_bias"}), "gpt_neox without attention biases is not modelled", or_short_form());
+  t.fused_qkv = true;
   model.towers = {t};
 }
 
@@ -75,6 +77,7 @@ void mpt(ConfigReader& in, Model& model) {
   if (type == "multiquery_attention") t.kv_heads = 1;
   if (type == "grouped_query_attention") t.kv_heads = attention.count({"kv_n_heads"}, "the number of key and value heads");
   if (const auto ok = attention.status(); !ok) in.fault(ok.error().where, ok.error().message, ok.error().hint);
+  t.fused_qkv = true;
   model.towers = {t};
 }
 
@@ -113,6 +116,7 @@ void falcon(ConfigReader& in, Model& model) {
   t.biases = in.flag_or({"bias"}, false, "the default of Hugging Face's FalconConfig");
   t.positions = in.flag_or({"alibi"}, false, "the default of Hugging Face's FalconConfig") ? Positions::alibi : Positions::rotary;
   t.tied = in.flag_or({"tie_word_embeddings"}, true);
+  t.fused_qkv = true;
   model.towers = {t};
 }
 
@@ -126,6 +130,7 @@ void bloom(ConfigReader& in, Model& model) {
   t.embedding_norm = true;
   t.dropout = in.number_or({"hidden_dropout"}, 0) > 0;
   t.tied = tied(in, true);
+  t.fused_qkv = true;
   model.towers = {t};
 }
 

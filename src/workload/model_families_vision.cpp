@@ -53,7 +53,7 @@ Tower clip_vision(ConfigReader& in) {
   t.patch_bias = false;
   t.embedding_norm = true;
   t.dropout = in.number_or({"attention_dropout"}, 0) > 0;
-  t.activation_tensors = in.activation_tensors("hidden_act", "quick_gelu");
+  t.activation = in.activation("hidden_act", "quick_gelu");
   return t;
 }
 
@@ -67,7 +67,7 @@ Tower clip_text(ConfigReader& in) {
   t.vocab = in.integer_or({"vocab_size"}, 49408, kTextDefault);
   t.max_positions = in.integer_or({"max_position_embeddings"}, 77, kTextDefault);
   t.dropout = in.number_or({"attention_dropout"}, 0) > 0;
-  t.activation_tensors = in.activation_tensors("hidden_act", "quick_gelu");
+  t.activation = in.activation("hidden_act", "quick_gelu");
   return t;
 }
 

@@ -103,10 +103,10 @@ std::string ConfigReader::text_or(const char* key, const std::string& fallback) 
   return fallback;
 }
 
-double ConfigReader::activation_tensors(const char* key, const char* fallback) {
+Activation ConfigReader::activation(const char* key, const char* fallback) {
   const std::string function = text_or(key, fallback);
-  if (function == "gelu_new" || function == "gelu_fast") return 7;
-  return function == "quick_gelu" ? 2 : 1;
+  if (function == "gelu_new" || function == "gelu_fast") return Activation::gelu_new;
+  return function == "quick_gelu" ? Activation::quick_gelu : Activation::single;
 }
 
 }  // namespace trunkline::workload

@@ -35,8 +35,8 @@ class ConfigReader {
   bool flag_or(Keys keys, bool fallback, const char* why = nullptr);
   double number_or(Keys keys, double fallback);  // for values that only matter when they are set
   std::string text_or(const char* key, const std::string& fallback);
-  // Tower::activation_tensors of the function named under `key`; the class's default where it is absent.
-  double activation_tensors(const char* key, const char* fallback);
+  // Tower::activation of the function named under `key`; the class's default where it is absent.
+  Activation activation(const char* key, const char* fallback);
 
   // Present and not null.
   const io::Value* find(Keys keys) const;

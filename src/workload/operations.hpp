@@ -27,11 +27,13 @@ struct Op {
   double output_bytes = 2;
   double wide_share = 0;         // share of the layers in which this product stays in 16 bits
   bool weight_gradient = false;  // needs nothing but this rank's tensors: zero-bubble schedules put it off
+  bool unaligned = false;        // rows that do not begin at 16-byte steps
+  bool convolution = false;      // of three channels: no tensor-core kernel takes it
   bool exact = false;            // fp8: sums promoted to full precision as they go (gradients), slower than fast accumulation
 
   // attention core
   double sequences = 0, heads = 0, kv_heads = 0, query_length = 0, key_length = 0, head_dim = 0;
-  bool causal = true, backward = false, flash = true, fused_softmax = false, dropout = false;
+  bool causal = true, backward = false, flash = true, fused_softmax = false, dropout = false, masked = false;
 
   // memory: bytes read + written
   double bytes = 0;
