@@ -92,7 +92,6 @@ double clos_capacity(const Fabric& fabric) {
 
 Result<void> read_clos(const io::Value& block, Platform& platform) {
   Fabric& fabric = platform.fabric;
-  const double cards = double(platform.nodes) * platform.node.nics.count;
   const io::Value* clos = block.find("topology");
   const bool map = clos && clos->is_map();
   const auto tiers = map ? io::get_integer(*clos, "clos") : std::nullopt;
@@ -102,6 +101,8 @@ Result<void> read_clos(const io::Value& block, Platform& platform) {
     fabric.rail_only = io::get_bool(*clos, "rail_only").value_or(false);
     fabric.rail_optimised = io::get_bool(*clos, "rail_optimised").value_or(false) || fabric.rail_only;
   }
+  // Rails that nothing joins are networks of their own, each with one card of every node.
+  const double cards = double(platform.nodes) * (fabric.rail_only ? 1 : platform.node.nics.count);
   if (ports)
     fabric.ports = int(*ports);
   else
@@ -112,9 +113,14 @@ Result<void> read_clos(const io::Value& block, Platform& platform) {
     fabric.tiers = int(*tiers);
     if (clos_capacity(fabric) < cards) {
       return bad_input(where_of(*clos, "clos"),
-                       fmt::format("fabric: {} tier{} of {}-port switches carry {:.0f} cards, {} nodes have {:.0f}", fabric.tiers,
-                                   fabric.tiers == 1 ? "" : "s", fabric.ports, clos_capacity(fabric), platform.nodes, cards),
+                       fmt::format("fabric: {} tier{} of {}-port switches carry {:.0f} cards, {} nodes have {:.0f}{}", fabric.tiers,
+                                   fabric.tiers == 1 ? "" : "s", fabric.ports, clos_capacity(fabric), platform.nodes, cards,
+                                   fabric.rail_only ? " on each rail" : ""),
                        "write more tiers, more ports or fewer nodes");
+    }
+    if (fabric.rail_only && fabric.tiers > 2) {
+      return bad_input(where_of(*clos, "rail_only"), fmt::format("fabric: rail_only with {} tiers", fabric.tiers),
+                       "rails that nothing joins have 1 or 2 tiers each; use rail_optimised for more");
     }
     return {};
   }

@@ -135,6 +135,17 @@ TEST(Platform, TheFewestTiersThatCarryTheNodesAreTaken) {
   EXPECT_EQ(must("node: {type: hgx-h100, count: 257}").fabric.tiers, 3);
 }
 
+// Rails that nothing joins are networks of their own: a switch of 64 ports carries a card of each of 64 nodes.
+TEST(Platform, RailOnlyCountsCardsOfARail) {
+  const Platform p = must("node: {type: hgx-h100, count: 64}\nfabric: {topology: {ports: 64, rail_only: true}, queue_pairs: 16, seed: 3}");
+  EXPECT_TRUE(p.fabric.rail_only);
+  EXPECT_TRUE(p.fabric.rail_optimised);
+  EXPECT_EQ(p.fabric.tiers, 1);
+  EXPECT_EQ(p.fabric.queue_pairs, 16);
+  EXPECT_EQ(p.fabric.seed, 3U);
+  EXPECT_EQ(must("node: {type: hgx-h100, count: 65}\nfabric: {topology: {ports: 64, rail_only: true}}").fabric.tiers, 2);
+}
+
 TEST(Platform, AWholeNvl72RackIsOneDomain) {
   const Platform p = must("node: {type: gb200-nvl72, count: 18}");
   EXPECT_EQ(p.gpus(), 72);
@@ -214,6 +225,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "one direction"},
         Mistake{"fabric too small", "node: {type: hgx-h100, count: 300}\nfabric:\n  topology:\n    clos: 2\n    ports: 64\n", 4,
                 "carry 2048 cards, 300 nodes have 2400", "more tiers"},
+        Mistake{"rail-only of three tiers",
+                "node: {type: hgx-h100, count: 8}\nfabric:\n  topology: {clos: 3, ports: 64, rail_only: true}\n", 3,
+                "rail_only with 3 tiers", "rail_optimised"},
         Mistake{"unknown routing", "node: {type: hgx-h100, count: 2}\nfabric:\n  routing: ecpm\n", 3, "ecpm", "ecmp"},
         Mistake{"price without a currency", "node: {type: hgx-h100}\nprice:\n  amount: 12\n  per: gpu-hour\n", 3, "no currency", "12 CNY"},
         Mistake{"price of what", "node: {type: hgx-h100}\nprice:\n  amount: 12 CNY\n", 3, "lacks the key \"per\"", "gpu-hour"},
