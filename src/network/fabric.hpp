@@ -30,6 +30,7 @@ class Fabric {
   virtual std::span<const double> capacities() const = 0;  // bytes per second
   virtual std::size_t wires() const = 0;
   virtual std::string name(LinkId link) const = 0;
+  virtual bool between_switches(LinkId link) const = 0;           // no host at either end
   virtual void spread_groups(std::span<double> loads) const = 0;  // adds the load of each group to its wires
 
   virtual int switches(int from, int to) const = 0;  // on a shortest way; 0 to itself and where there is none
@@ -58,6 +59,7 @@ class ClosFabric final : public Fabric {
   std::span<const double> capacities() const override { return clos_->capacities(); }
   std::size_t wires() const override { return clos_->wires(); }
   std::string name(LinkId link) const override { return clos_->name(link); }
+  bool between_switches(LinkId link) const override { return link >= 2 * LinkId(clos_->hosts()); }
   void spread_groups(std::span<double> loads) const override { clos_->spread_groups(loads); }
   int switches(int from, int to) const override { return clos_->switches(from, to); }
   Seconds latency(int from, int to) const override { return clos_->latency(from, to); }

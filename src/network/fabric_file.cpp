@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/quantity_text.hpp"
@@ -87,6 +88,30 @@ Result<void> read_run(const io::Value& value, FabricFile& out) {
   return {};
 }
 
+Result<void> read_lossless(const io::Value& value, FabricFile& out) {
+  const io::Value* field = value.find("lossless");
+  if (!field || field->is_null()) return {};
+  const auto word = field->is_map() ? io::get_text(*field, "kind") : io::get_text(value, "lossless");
+  if (!word) return wrong_field(value, "lossless", "without its kind", "credits, pfc or pfc-dcqcn");
+  LosslessOptions options;
+  for (const Lossless kind : {Lossless::fair, Lossless::credits, Lossless::pfc, Lossless::pfc_dcqcn}) {
+    if (name_of(kind) == *word) options.kind = kind;
+  }
+  if (field->is_map()) {
+    options.lanes = int(io::get_integer(*field, "lanes").value_or(options.lanes));
+    options.buffer = io::get_bytes(*field, "buffer").value_or(options.buffer);
+    if (options.buffer.count() < 1) return wrong_field(*field, "buffer", to_text(options.buffer), "above 0");
+  }
+  if (out.run.sharing != Sharing::equal) return wrong_field(value, "lossless", "beside shares by 1/latency", "leave one of them out");
+  const TrafficSpec& traffic = out.traffic;
+  const auto late = [](const Demand& demand) { return demand.start.si() > 0; };
+  if (traffic.over.si() > 0 || traffic.pattern == Pattern::ring_all_reduce ||
+      std::any_of(traffic.listed.begin(), traffic.listed.end(), late))
+    return wrong_field(value, "lossless", "with flows that do not all start at once", "leave it out");
+  out.lossless = options;
+  return {};
+}
+
 }  // namespace
 
 Result<FabricFile> fabric_from(const io::Value& value, const std::string& folder) {
@@ -102,6 +127,7 @@ Result<FabricFile> fabric_from(const io::Value& value, const std::string& folder
   TRUNKLINE_TRY(read_run(value, out));
   TRUNKLINE_ASSIGN(traffic, traffic_from(*value.find("traffic"), *out.fabric, folder));
   out.traffic = std::move(traffic);
+  TRUNKLINE_TRY(read_lossless(value, out));
   out.name = io::get_text(value, "name").value_or(std::filesystem::path(out.file).stem().string());
   return out;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "io/spec.hpp"
 #include "network/fabric.hpp"
 #include "network/fabric_run.hpp"
+#include "network/lossless.hpp"
 #include "network/traffic_spec.hpp"
 
 namespace trunkline::network {
@@ -23,6 +25,7 @@ struct FabricFile {
   Bandwidth host_rate;              // of a host's link in good order
   TrafficSpec traffic;
   RunOptions run;
+  std::optional<LosslessOptions> lossless;                   // what pausing does is asked for as well
   std::vector<std::pair<std::string, std::string>> assumed;  // what the file left open and what was taken, in words
 };
 

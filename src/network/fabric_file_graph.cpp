@@ -13,7 +13,7 @@
 namespace trunkline::network {
 namespace {
 
-constexpr std::int64_t kMostLinks = 20'000'000;
+constexpr std::int64_t kMostLinks = 5'000'000;
 
 // "a[0-3]" → a0, a1, a2, a3; any other word stands for itself.
 Result<std::vector<std::string>> names_in(const io::Value& value) {

@@ -124,6 +124,30 @@ const ObjectSpec& fault_spec() {
   return spec;
 }
 
+std::vector<std::string> lossless_kinds() {
+  std::vector<std::string> out;
+  for (const Lossless kind : {Lossless::fair, Lossless::credits, Lossless::pfc, Lossless::pfc_dcqcn}) out.push_back(name_of(kind));
+  return out;
+}
+
+const ObjectSpec& lossless_spec() {
+  static const ObjectSpec spec{
+      "fabric.lossless",
+      "what full ports that hold back others do to the traffic (all flows together, from time 0)",
+      {
+          choice("kind", "credits: InfiniBand; pfc: RoCE; pfc-dcqcn: RoCE with DCQCN; fair: nobody pauses", lossless_kinds()),
+          whole("lanes", "virtual lanes or priorities in use; default 1", 1, 16),
+          of(FieldType::bytes, "buffer", "of a port for one lane; default 1 MiB"),
+      }};
+  return spec;
+}
+
+FieldSpec lossless_field() {
+  FieldSpec field = object("lossless", "a word, or a block with its details", lossless_spec());
+  field.also = lossless_kinds();
+  return field;
+}
+
 FieldSpec routing_field() {
   FieldSpec field = object("routing", "a word, or a block with its details", routing_spec());
   field.also = policies();
@@ -157,6 +181,7 @@ const ObjectSpec& fabric_spec() {
                             "of a link: every flow alike (max_min), or by 1/latency of its way as long-lived TCP flows and SimGrid's CM02 "
                             "do; default max_min",
                             {"max_min", "latency_weighted"}),
+                     lossless_field(),
                      of(FieldType::bandwidth, "flow_rate", "the most that one queue pair sends; default: no limit of its own"),
                      number("tolerance", "of completion times, as a share of a flow's duration; default 0: exact", 0, 0.1),
                      object("traffic", "who sends how much to whom", traffic_spec()),

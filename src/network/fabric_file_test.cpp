@@ -64,7 +64,7 @@ TEST(FabricFile, RailOnly) {
   const auto file = from(clos("clos: 1, ports: 64, rails: 8, hosts: 256, rail_only: true"));
   ASSERT_TRUE(file) << file.error().text();
   EXPECT_EQ(file->fabric->leaves(), 8);
-  const Study study = run_study(*file);
+  const Study study = *run_study(*file);
   EXPECT_EQ(study.first().max_hops, 1);
   EXPECT_EQ(study.first().unserved, 0U);
   EXPECT_FALSE(from(clos("clos: 1, ports: 64, rails: 8, hosts: 256, rail_only: true") + "routing: {pxn: false}\n"));
@@ -95,7 +95,7 @@ TEST(FabricFile, FaultsByName) {
 TEST(FabricFile, CutOffFlowsAreNamed) {
   const auto file = from(clos("clos: 2, hosts: 16, hosts_per_leaf: 4, spines: 4") + "faults: [{link: host 3 - leaf 0}]\n");
   ASSERT_TRUE(file);
-  const Study study = run_study(*file);
+  const Study study = *run_study(*file);
   EXPECT_EQ(study.first().cut_off.size(), 2U);  // to it and from it
   for (const std::size_t flow : study.first().cut_off) EXPECT_TRUE(study.demands[flow].source == 3 || study.demands[flow].destination == 3);
   EXPECT_GT(study.first().finish.si(), 0);
@@ -142,7 +142,7 @@ TEST(FabricFile, AGraphByNames) {
   EXPECT_EQ(file->fabric->leaves(), 2);
   EXPECT_EQ(file->fabric->switches(0, 7), 3);
   EXPECT_NEAR(as_microseconds(file->fabric->latency(0, 7)), 5, 1e-3);
-  const auto result = run_study(*file).first();
+  const auto result = run_study(*file)->first();
   EXPECT_NEAR(result.rate.min.si(), 12.5e9, 1);  // 4 hosts at 100 Gb/s over two ways of 200
 }
 
@@ -171,15 +171,15 @@ TEST(FabricFile, AGraphThatCannotBe) {
 TEST(FabricFile, AGraphWithAFault) {
   const auto one_way_left = from(kGraph + kTraffic + "faults: [{link: s0 - t0}]\n");
   ASSERT_TRUE(one_way_left) << one_way_left.error().text();
-  EXPECT_EQ(run_study(*one_way_left).first().unserved, 0U);
+  EXPECT_EQ(run_study(*one_way_left)->first().unserved, 0U);
   const auto cut = from(kGraph + kTraffic + "faults: [{link: a2 - s0}]\n");
   ASSERT_TRUE(cut);
-  EXPECT_EQ(run_study(*cut).first().cut_off.size(), 2U);
+  EXPECT_EQ(run_study(*cut)->first().cut_off.size(), 2U);
 }
 
 TEST(Study, SeedsMoveRoutesAndTraffic) {
   const auto file = from(clos("clos: 2, ports: 16, hosts: 128"));
-  const Study study = run_study(*file, 20);
+  const Study study = *run_study(*file, 20);
   ASSERT_EQ(study.runs.size(), 20U);
   const Spread s = study.spread([](const RunResult& r) { return r.completion.max.si(); });
   EXPECT_LT(s.min, s.max);
@@ -187,7 +187,7 @@ TEST(Study, SeedsMoveRoutesAndTraffic) {
   EXPECT_LE(s.low, s.median);
   EXPECT_LE(s.median, s.high);
   // The first seed is the file's own.
-  EXPECT_EQ(run_study(*file).first().completion.max, study.first().completion.max);
+  EXPECT_EQ(run_study(*file)->first().completion.max, study.first().completion.max);
 }
 
 TEST(Study, SpreadIsOfOrderStatistics) {

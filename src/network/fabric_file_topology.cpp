@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 
@@ -14,6 +15,8 @@
 
 namespace trunkline::network {
 namespace {
+
+constexpr double kMostLinks = 20e6;  // some gigabytes
 
 int whole_or(const io::Value& map, std::string_view key, int fallback) { return int(io::get_integer(map, key).value_or(fallback)); }
 
@@ -169,6 +172,12 @@ std::string words_of(const Clos& clos) {
 
 Result<Shape> finished(const io::Value& file, const ClosSpec& spec, Shape shape) {
   const io::Value& topology = *file.find("topology");
+  const double leaves = std::ceil(double(spec.hosts) / spec.hosts_per_leaf) + spec.rails;
+  const double ups = spec.tiers >= 2 ? leaves * spec.spines * spec.leaf_links : 0;
+  const double cores = spec.tiers == 3 ? leaves / spec.leaves_per_pod * spec.spines * double(spec.cores) * spec.spine_links : 0;
+  if (spec.hosts + ups + cores > kMostLinks)
+    return bad_input(topology.where(), fmt::format("a fabric of about {} links", significant(spec.hosts + ups + cores)),
+                     fmt::format("at most {} are simulated from a file", kMostLinks));
   TRUNKLINE_ASSIGN(clos, placed(Clos::build(spec), topology));
   TRUNKLINE_TRY(check_ports(topology, spec, clos));
   shape.words = words_of(clos);

@@ -79,6 +79,13 @@ void use_of_links(const Fabric& fabric, const MaxMin& sharing, int hottest, RunR
   std::vector<double> loads(fabric.capacities().size());
   for (LinkId link = 0; link < fabric.capacities().size(); ++link) loads[link] = sharing.load(link);
   fabric.spread_groups(loads);
+  double core = 0, core_capacity = 0;
+  for (LinkId link = 0; link < fabric.wires(); ++link) {
+    if (!fabric.between_switches(link)) continue;
+    core += loads[link];
+    core_capacity += fabric.capacities()[link];
+  }
+  result.core_utilisation = core_capacity > 0 ? core / core_capacity : 0;
   std::vector<LinkUse> used;
   for (LinkId link = 0; link < fabric.wires(); ++link) {
     if (loads[link] > 0) used.push_back({link, "", loads[link] / fabric.capacities()[link]});

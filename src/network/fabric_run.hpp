@@ -46,6 +46,7 @@ struct RunResult {
   Seconds finish;                                    // when the last demand is complete, from time 0
   Seconds ideal;                                     // the same if nothing but the hosts' own links held any demand up, latency left out
   double max_utilisation = 0, mean_utilisation = 0;  // of wires that any demand crosses, all running at once
+  double core_utilisation = 0;                       // of all wires between switches in service, used or not, all running at once
   std::vector<LinkUse> hottest;
   double mean_hops = 0;  // switches on the way
   int max_hops = 0;

@@ -1,7 +1,12 @@
 #include "network/study.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+
+#include "base/quantity_text.hpp"
 
 namespace trunkline::network {
 
@@ -36,16 +41,42 @@ void run_ring_of(const FabricFile& file, const RunOptions& options, RunResult& r
   result.steps = ring.words;
 }
 
+// A collective has no rates of single flows: its figures are times, and what each byte of the buffer takes.
+Result<RunResult> run_collective_of(const FabricFile& file, const RunOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  CollectiveOptions how;
+  how.run = options;
+  TRUNKLINE_ASSIGN(done, run_collectives(*file.fabric, file.traffic.machines, std::span(&file.traffic.task, 1), how));
+  const CollectiveTime& group = done.groups.front();
+  RunResult result;
+  result.flows = done.flows;
+  result.completion = {group.time, group.time, group.time, group.time};
+  result.finish = group.time;
+  result.ideal = group.bandwidth;
+  result.rate = {group.algbw, group.algbw, group.algbw};
+  result.simulate = seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  result.steps = fmt::format("fill {}, latency {}, contention {}", to_text(group.fill), to_text(group.latency), to_text(group.contention));
+  return result;
+}
+
+Result<RunResult> run_once(const FabricFile& file, const std::vector<Demand>& demands, const RunOptions& options) {
+  if (file.traffic.pattern == Pattern::collective) return run_collective_of(file, options);
+  RunResult result = run_traffic(*file.fabric, demands, options);
+  if (file.traffic.pattern == Pattern::ring_all_reduce) run_ring_of(file, options, result);
+  return result;
+}
+
 }  // namespace
 
-Study run_study(FabricFile file, int seeds, const std::function<void(int)>& done) {
+Result<Study> run_study(FabricFile file, int seeds, const std::function<void(int)>& done) {
   Study study;
   study.file = std::move(file);
   for (int seed = 0; seed < seeds; ++seed) {
     auto demands = demands_of(study.file, std::uint64_t(seed));
     const RunOptions options = options_of(study.file, std::uint64_t(seed));
-    study.runs.push_back(run_traffic(*study.file.fabric, demands, options));
-    if (study.file.traffic.pattern == Pattern::ring_all_reduce) run_ring_of(study.file, options, study.runs.back());
+    TRUNKLINE_ASSIGN(run, run_once(study.file, demands, options));
+    study.runs.push_back(std::move(run));
+    if (study.file.lossless) study.paused.push_back(run_lossless(*study.file.fabric, demands, options, *study.file.lossless));
     if (seed == 0) study.demands = std::move(demands);
     if (done) done(seed + 1);
   }

@@ -8,6 +8,7 @@
 
 #include "network/fabric_file.hpp"
 #include "network/fabric_run.hpp"
+#include "network/lossless.hpp"
 
 namespace trunkline::network {
 
@@ -24,13 +25,14 @@ struct Study {
   std::vector<std::pair<std::string, std::string>> swept;  // key, value
   std::vector<Demand> demands;                             // of the first seed
   std::vector<RunResult> runs;                             // one a seed; the file's own seed first
+  std::vector<LosslessRun> paused;                         // the same under a lossless network, where the file asks for one
 
   const RunResult& first() const { return runs.front(); }
   Spread spread(const std::function<double(const RunResult&)>& figure) const;
 };
 
 // Runs the file for `seeds` seeds: the file's own and those that follow it, of routing and traffic alike. done(n) is called after
-// each run, with the number of runs done.
-Study run_study(FabricFile file, int seeds = 1, const std::function<void(int)>& done = {});
+// each run, with the number of runs done. An error where a collective has no way.
+Result<Study> run_study(FabricFile file, int seeds = 1, const std::function<void(int)>& done = {});
 
 }  // namespace trunkline::network

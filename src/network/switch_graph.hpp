@@ -116,6 +116,9 @@ class GraphFabric final : public Fabric {
   std::span<const double> capacities() const override { return capacities_; }
   std::size_t wires() const override { return graph_.wires(); }
   std::string name(LinkId link) const override { return graph_.name(link); }
+  bool between_switches(LinkId link) const override {
+    return !graph_.is_host(graph_.links()[link].from) && !graph_.is_host(graph_.links()[link].to);
+  }
   void spread_groups(std::span<double>) const override {}
   int switches(int from, int to) const override;
   Seconds latency(int from, int to) const override;

@@ -142,6 +142,17 @@ TEST(GraphFabric, HostsAreNoWay) {
   EXPECT_EQ(hops.size(), 2U);
 }
 
+TEST(GraphFabric, FlowsNameHosts) {
+  const auto fabric = *GraphFabric::build(diamond());
+  const auto flows = flows_from("a b 5 0\n1 0 6 0\n", "f.flows", {2, &fabric});
+  ASSERT_TRUE(flows);
+  EXPECT_EQ((*flows)[0].destination, 1);
+  EXPECT_EQ((*flows)[1].source, 1);
+  const auto wrong = flows_from("a s 5 0\n", "f.flows", {2, &fabric});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(wrong.error().text().find("found \"s\" where a host"), std::string::npos);
+}
+
 TEST(ForwardingTable, LeadsWhereItSays) {
   auto table = ForwardingTable::from("s b u  # not over t\nu * z\nz b b\nz a u\nu a s\ns a a\na * s\nb * z\n", "r.txt", diamond());
   ASSERT_TRUE(table) << table.error().text();

@@ -34,11 +34,15 @@ std::optional<Number> number_in(std::string_view word) {
   return value;
 }
 
-Result<int> host_in(std::string_view word, const Where& where, int hosts) {
+Result<int> host_in(std::string_view word, const Where& where, const HostRange& hosts) {
+  if (hosts.names) {
+    if (const auto named = hosts.names->host_named(word); named && *named < hosts.count) return *named;
+  }
   const auto host = number_in<int>(word);
   if (!host) return bad_input(where, fmt::format("found \"{}\" where a host number was expected", excerpt(word)), kLine);
-  if (*host < 0 || *host >= hosts) {
-    return bad_input(where, fmt::format("host {} of a fabric with hosts 0 to {}", *host, hosts - 1), "use another host or a larger fabric");
+  if (*host < 0 || *host >= hosts.count) {
+    return bad_input(where, fmt::format("host {} of a fabric with hosts 0 to {}", *host, hosts.count - 1),
+                     "use another host or a larger fabric");
   }
   return *host;
 }
@@ -61,7 +65,7 @@ Result<Seconds> start_in(std::string_view word, const Where& where) {
   return seconds(*start);
 }
 
-Result<Demand> demand_in(std::string_view line, const Where& where, int hosts) {
+Result<Demand> demand_in(std::string_view line, const Where& where, const HostRange& hosts) {
   TRUNKLINE_ASSIGN(source, host_in(next_word(line), where, hosts));
   TRUNKLINE_ASSIGN(destination, host_in(next_word(line), where, hosts));
   TRUNKLINE_ASSIGN(size, size_in(next_word(line), where));
@@ -105,7 +109,7 @@ Result<void> add_row(std::string_view line, const Where& where, int source, int 
 
 }  // namespace
 
-Result<std::vector<Demand>> flows_from(std::string_view text, const std::string& file, int hosts) {
+Result<std::vector<Demand>> flows_from(std::string_view text, const std::string& file, const HostRange& hosts) {
   std::vector<Demand> out;
   TRUNKLINE_TRY(for_each_line(text, [&](std::string_view line, int number) -> Result<void> {
     TRUNKLINE_ASSIGN(demand, demand_in(line, {file, number}, hosts));
@@ -129,7 +133,7 @@ Result<std::vector<Demand>> matrix_from(std::string_view text, const std::string
   return out;
 }
 
-Result<std::vector<Demand>> read_flows(const std::string& path, int hosts) {
+Result<std::vector<Demand>> read_flows(const std::string& path, const HostRange& hosts) {
   TRUNKLINE_ASSIGN(text, io::read_file(path));
   return flows_from(text, path, hosts);
 }

@@ -21,10 +21,17 @@ struct Demand {
   Seconds start;
 };
 
+// The hosts that a file may name: 0 … count − 1, or by the names of a fabric that has them.
+struct HostRange {
+  HostRange(int hosts, const Fabric* fabric = nullptr) : count(hosts), names(fabric) {}
+  int count;
+  const Fabric* names;
+};
+
 // A `.flows` file: a line a demand, `source destination bytes start_s`; # begins a comment. Hosts are 0 … hosts − 1. Refused with its
 // line: another host, bytes that are not whole or not above zero, a time that is negative or beyond the simulated clock.
-Result<std::vector<Demand>> read_flows(const std::string& path, int hosts);
-Result<std::vector<Demand>> flows_from(std::string_view text, const std::string& file, int hosts);
+Result<std::vector<Demand>> read_flows(const std::string& path, const HostRange& hosts);
+Result<std::vector<Demand>> flows_from(std::string_view text, const std::string& file, const HostRange& hosts);
 
 // A matrix as text: line i, cell j = bytes from host i to host j, cells apart by commas or blanks. Zero cells send nothing.
 Result<std::vector<Demand>> matrix_from(std::string_view text, const std::string& file, int hosts);

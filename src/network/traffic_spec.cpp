@@ -35,13 +35,13 @@ std::string beside(const std::string& folder, const std::string& file) { return 
 // Exactly one of pattern, matrix and flows.
 Result<void> check_kind(const io::Value& traffic) {
   int kinds = 0;
-  for (const char* key : {"pattern", "matrix", "flows"}) {
+  for (const char* key : {"pattern", "collective", "matrix", "flows"}) {
     const io::Value* field = traffic.find(key);
     kinds += field && !field->is_null() ? 1 : 0;
   }
   if (kinds == 1) return {};
   return bad_input(traffic.where(), kinds == 0 ? "the traffic has no pattern" : "the traffic has more than one pattern",
-                   "give one of: pattern, matrix, flows (a file)");
+                   "give one of: pattern, collective, matrix, flows (a file)");
 }
 
 // An inline matrix: a list of lists of sizes.
@@ -73,7 +73,7 @@ Result<std::vector<Demand>> demands_in(const io::Value& matrix, int hosts) {
   return out;
 }
 
-Result<void> read_listed(const io::Value& traffic, const std::string& folder, TrafficSpec& out) {
+Result<void> read_listed(const io::Value& traffic, const Fabric& fabric, const std::string& folder, TrafficSpec& out) {
   if (const io::Value* matrix = traffic.find("matrix"); matrix && !matrix->is_null()) {
     out.pattern = Pattern::matrix;
     if (matrix->is_list()) {
@@ -91,7 +91,7 @@ Result<void> read_listed(const io::Value& traffic, const std::string& folder, Tr
   }
   out.pattern = Pattern::flows;
   out.file = beside(folder, *io::get_text(traffic, "flows"));
-  TRUNKLINE_ASSIGN(demands, read_flows(out.file, out.hosts));
+  TRUNKLINE_ASSIGN(demands, read_flows(out.file, {out.hosts, &fabric}));
   out.listed = std::move(demands);
   return {};
 }
@@ -132,6 +132,65 @@ Result<void> read_pattern(const io::Value& traffic, const std::string& word, Tra
   return {};
 }
 
+constexpr std::array kOperations = {Operation::all_reduce, Operation::reduce_scatter, Operation::all_gather, Operation::all_to_all};
+constexpr std::array kAlgorithms = {Algorithm::ring,         Algorithm::tree,   Algorithm::halving,
+                                    Algorithm::hierarchical, Algorithm::direct, Algorithm::pxn};
+
+template <class Enums>
+std::vector<std::string> words_of(const Enums& values) {
+  std::vector<std::string> out;
+  for (const auto value : values) out.push_back(name_of(value));
+  return out;
+}
+
+template <class Enums>
+auto value_named(const Enums& values, const std::string& word) {
+  return *std::find_if(values.begin(), values.end(), [&](auto value) { return name_of(value) == word; });
+}
+
+const io::ObjectSpec& machine_spec() {
+  static const io::ObjectSpec spec{
+      "fabric.traffic.node",
+      "of a collective: what is attached to the hosts of the fabric",
+      {
+          {.name = "gpus", .type = FieldType::integer, .doc = "of a node; default 8", .min = 1, .max = 1024},
+          {.name = "nics", .type = FieldType::integer, .doc = "of a node: hosts of the fabric; default 8", .min = 1, .max = 1024},
+          {.name = "gpu_links", .type = FieldType::bandwidth, .doc = "of one GPU inside its node, one direction; default: takes no time"},
+      }};
+  return spec;
+}
+
+Result<void> read_collective(const io::Value& traffic, const std::string& word, TrafficSpec& out) {
+  out.pattern = Pattern::collective;
+  const auto size = io::get_bytes(traffic, "size");
+  if (!size || size->count() <= 0 || size->count() > kMostBytes)
+    return wrong(traffic, "size", "a collective without a size above zero", "of a rank's buffer, for example 1 GB");
+  out.size = out.task.size = *size;
+  out.task.operation = value_named(kOperations, word);
+  const auto algorithm = io::get_text(traffic, "algorithm");
+  out.task.algorithm = algorithm                                     ? value_named(kAlgorithms, *algorithm)
+                       : out.task.operation == Operation::all_to_all ? Algorithm::direct
+                                                                     : Algorithm::ring;
+  out.task.pieces = int(io::get_integer(traffic, "pieces").value_or(1));
+  if (const io::Value* node = traffic.find("node"); node && node->is_map()) {
+    out.machines.gpus = int(io::get_integer(*node, "gpus").value_or(out.machines.gpus));
+    out.machines.nics = int(io::get_integer(*node, "nics").value_or(out.machines.nics));
+    out.machines.gpu_links = io::get_bandwidth(*node, "gpu_links").value_or(Bandwidth());
+  }
+  if (out.hosts % out.machines.nics != 0)
+    return wrong(traffic, "hosts", fmt::format("{} hosts are no whole nodes of {}", out.hosts, out.machines.nics),
+                 "nodes times traffic.node.nics");
+  out.machines.nodes = out.hosts / out.machines.nics;
+  for (int rank = 0; rank < out.machines.ranks(); ++rank) out.task.ranks.push_back(rank);
+  const auto stages = stages_of(out.task, out.machines);
+  if (!stages) {
+    Error error = stages.error();
+    error.where = traffic.where();
+    return fail(std::move(error));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string name_of(Pattern pattern) {
@@ -142,6 +201,7 @@ std::string name_of(Pattern pattern) {
     case Pattern::all_to_all: return "all_to_all";
     case Pattern::ring: return "ring";
     case Pattern::ring_all_reduce: return "ring_all_reduce";
+    case Pattern::collective: return "collective";
     case Pattern::matrix: return "matrix";
     case Pattern::flows: return "flows";
   }
@@ -158,6 +218,10 @@ std::string TrafficSpec::words() const {
     case Pattern::all_to_all: out = fmt::format("all-to-all among {} hosts, {}", hosts, each); break;
     case Pattern::ring: out = fmt::format("each of {} hosts to the next, {}", hosts, each); break;
     case Pattern::ring_all_reduce: out = fmt::format("all-reduce of {} in a ring of {} hosts", to_text(size), hosts); break;
+    case Pattern::collective:
+      out = fmt::format("{} of {} among {} GPUs, {}{}", name_of(task.operation), to_text(size), task.ranks.size(), name_of(task.algorithm),
+                        task.pieces > 1 ? fmt::format(" in {} pieces", task.pieces) : "");
+      break;
     case Pattern::matrix: out = fmt::format("{} flows of a matrix", listed.size()); break;
     case Pattern::flows: out = fmt::format("{} flows of {}", listed.size(), std::filesystem::path(file).filename().string()); break;
   }
@@ -188,6 +252,20 @@ const io::ObjectSpec& traffic_spec() {
              .doc = "of ring_all_reduce: every step simulated, or folded where no send slows another; default folded",
              .choices = {"folded", "every"}},
             {.name = "fan_in", .type = FieldType::integer, .doc = "of incast: senders; default: all but one", .min = 1, .max = 1e8},
+            {.name = "collective",
+             .type = FieldType::choice,
+             .doc = "in place of a pattern: one collective of all GPUs",
+             .choices = words_of(kOperations)},
+            {.name = "algorithm",
+             .type = FieldType::choice,
+             .doc = "of a collective; default ring, of all_to_all direct",
+             .choices = words_of(kAlgorithms)},
+            {.name = "pieces",
+             .type = FieldType::integer,
+             .doc = "of a collective: cut into so many, whose stages overlap; default 1",
+             .min = 1,
+             .max = 256},
+            {.name = "node", .type = FieldType::object, .doc = "of a collective: what is attached", .object = &machine_spec()},
             {.name = "matrix",
              .type = FieldType::any,
              .doc = "in place of a pattern: sizes from host (line) to host (cell): a list of lists such as [[0, 1 MB], [1 MB, 0]], or a "
@@ -211,10 +289,16 @@ Result<TrafficSpec> traffic_from(const io::Value& value, const Fabric& fabric, c
     return wrong(value, "over", "starts over " + to_text(out.over), "from 0 to 1e6 s");
   out.seed = std::uint64_t(io::get_integer(value, "seed").value_or(1));
   const auto word = io::get_text(value, "pattern");
-  if (word) {
+  const auto collective = io::get_text(value, "collective");
+  for (const char* key : {"algorithm", "pieces", "node"}) {
+    if (value.find(key) && !collective) return wrong(value, key, "belongs to a collective", "leave it out");
+  }
+  if (collective) {
+    TRUNKLINE_TRY(read_collective(value, *collective, out));
+  } else if (word) {
     TRUNKLINE_TRY(read_pattern(value, *word, out));
   } else {
-    TRUNKLINE_TRY(read_listed(value, folder, out));
+    TRUNKLINE_TRY(read_listed(value, fabric, folder, out));
     if (out.over.si() > 0 && out.pattern == Pattern::flows)
       return wrong(value, "over", "a file of flows has its own starts", "leave it out");
   }
@@ -231,6 +315,7 @@ std::vector<Demand> demands_of(const TrafficSpec& traffic, const Fabric& fabric,
     case Pattern::all_to_all: out = all_to_all(traffic.hosts, traffic.size); break;
     case Pattern::ring: out = ring(traffic.hosts, traffic.size); break;
     case Pattern::ring_all_reduce: out = ring(traffic.hosts, scaled(traffic.size, 1.0 / traffic.hosts)); break;
+    case Pattern::collective:
     case Pattern::matrix:
     case Pattern::flows: out = traffic.listed; break;
   }

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "io/spec.hpp"
+#include "network/collective_run.hpp"
 #include "network/fabric.hpp"
 #include "network/traffic.hpp"
 #include "network/traffic_ring.hpp"
@@ -21,6 +22,7 @@ enum class Pattern {
   all_to_all,       // each to every other
   ring,             // each to the next
   ring_all_reduce,  // each to the next, 2(n − 1) steps (traffic_ring.hpp)
+  collective,       // stages of flows (collective_run.hpp)
   matrix,           // bytes from row to column
   flows,            // a .flows file
 };
@@ -36,6 +38,8 @@ struct TrafficSpec {
   RingSteps steps = RingSteps::folded;
   Seconds over;  // starts are drawn evenly from 0 to this
   std::uint64_t seed = 0;
+  CollectiveTask task;         // of collective
+  Machines machines;           // of collective
   std::string file;            // of flows: where they were read
   std::vector<Demand> listed;  // of flows and matrix
 

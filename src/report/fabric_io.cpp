@@ -18,8 +18,12 @@ Json result_json(const Study& study) {
   out["ideal_s"] = r.ideal.si();
   Json hottest = Json::array();
   for (const auto& use : r.hottest) hottest.push_back({{"name", use.name}, {"utilisation", use.utilisation}});
-  out["links"] = {{"max_utilisation", r.max_utilisation}, {"mean_utilisation", r.mean_utilisation}, {"hottest", std::move(hottest)}};
+  out["links"] = {{"max_utilisation", r.max_utilisation},
+                  {"mean_utilisation", r.mean_utilisation},
+                  {"core_utilisation", r.core_utilisation},
+                  {"hottest", std::move(hottest)}};
   out["hops"] = {{"mean", r.mean_hops}, {"max", r.max_hops}};
+  if (study.file.traffic.pattern == network::Pattern::collective) out["links"] = out["hops"] = nullptr;  // of whole collectives only times
   Json cut_off = Json::array();
   for (const std::size_t flow : r.cut_off) {
     const auto& demand = study.demands[flow];
@@ -32,6 +36,19 @@ Json result_json(const Study& study) {
   return out;
 }
 
+Json paused_json(const network::LosslessRun& run, const std::string& kind) {
+  return {{"kind", kind},
+          {"victims", run.victims},
+          {"paused_links", run.paused_links},
+          {"paused", run.paused},
+          {"rate_bytes_per_s", {{"mean", run.real.mean.si()}, {"min", run.real.min.si()}}},
+          {"fair_rate_bytes_per_s", {{"mean", run.fair.mean.si()}, {"min", run.fair.min.si()}}},
+          {"completion_mean_s", run.completion.si()},
+          {"finish_s", run.finish.si()},
+          {"fair_completion_mean_s", run.completion_fair.si()},
+          {"fair_finish_s", run.finish_fair.si()}};
+}
+
 Json seeds_json(const Study& study) {
   Json figures = Json::object(), runs = Json::array();
   for (const FabricFigure& figure : fabric_figures()) {
@@ -42,6 +59,7 @@ Json seeds_json(const Study& study) {
     Json run = {{"seed_offset", i}};
     for (const FabricFigure& figure : fabric_figures()) run[figure.key] = figure.of(study.runs[i]);
     run["without_a_way"] = study.runs[i].cut_off.size();
+    if (!study.paused.empty()) run["lossless"] = paused_json(study.paused[i], network::name_of(study.file.lossless->kind));
     runs.push_back(std::move(run));
   }
   return {{"count", study.runs.size()}, {"figures", std::move(figures)}, {"runs", std::move(runs)}};
@@ -56,6 +74,7 @@ Json entry_json(const FabricEntry& entry) {
   }
   const Study& study = *entry.study;
   out.update(result_json(study));
+  out["lossless"] = study.paused.empty() ? Json(nullptr) : paused_json(study.paused.front(), network::name_of(study.file.lossless->kind));
   if (study.runs.size() > 1) out["seeds"] = seeds_json(study);
   out["fabric"] = {{"name", study.file.name},
                    {"hosts", study.file.fabric->hosts()},

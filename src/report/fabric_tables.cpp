@@ -55,6 +55,7 @@ std::string solved_words(const Study& study) {
   const double tolerance = study.file.run.tolerance;
   const std::string how = tolerance > 0 ? fmt::format("completion to {} %", significant(100 * tolerance)) : "exactly";
   const std::string& steps = study.first().steps;
+  if (study.file.traffic.pattern == network::Pattern::collective) return fmt::format("{}; in {}", steps, to_text(study.first().simulate));
   if (!steps.empty()) return fmt::format("exactly, {}, in {}", steps, to_text(study.first().solve + study.first().simulate));
   return fmt::format("{}, in {}", how, to_text(study.first().solve + study.first().simulate));
 }
@@ -97,6 +98,22 @@ std::string finish_words(const RunResult& r) {
       to_text(r.finish), significant(r.finish / r.ideal), to_text(r.ideal));
 }
 
+// Beside the fair shares, what pausing makes of them.
+Table paused_of(const network::LosslessRun& run, const std::string& kind) {
+  Table table;
+  const TimeUnit unit = unit_for(run.finish.si());
+  table.title = fmt::format("under {}: {} of {} flows slowed although no link of their own way is full, {} links held back", kind,
+                            run.victims, run.flows, run.paused_links);
+  table.columns = {{""}, {"unit"}, right("fair shares"), right(kind)};
+  const auto rate = [](Bandwidth b) { return significant(as_gbyte_per_s(b)); };
+  const auto time = [&](Seconds t) { return significant(t.si() * unit.per_second); };
+  table.add({"rate, mean", "GB/s", rate(run.fair.mean), rate(run.real.mean)});
+  table.add({"rate, worst", "GB/s", rate(run.fair.min), rate(run.real.min)});
+  table.add({"completion, mean", unit.name, time(run.completion_fair), time(run.completion)});
+  table.add({"completion, last", unit.name, time(run.finish_fair), time(run.finish)});
+  return table;
+}
+
 std::string cut_off_words(const Study& study) {
   std::vector<std::string> names;
   for (const std::size_t flow : study.first().cut_off) {
@@ -113,7 +130,8 @@ std::string cut_off_words(const Study& study) {
 
 Table hottest_of(const RunResult& r) {
   Table table;
-  table.title = fmt::format("fullest links, all flows at once (links in use: mean {} %)", significant(100 * r.mean_utilisation));
+  table.title = fmt::format("fullest links, all flows at once (links in use: mean {} %; all links between switches: mean {} %)",
+                            significant(100 * r.mean_utilisation), significant(100 * r.core_utilisation));
   table.columns = {{"link"}, right("load %")};
   for (const auto& use : r.hottest) table.add({use.name, significant(100 * use.utilisation)});
   return table;
@@ -217,12 +235,29 @@ Table data_of(const std::vector<FabricEntry>& entries) {
   return table;
 }
 
+Table collective_of(const Study& study) {
+  const RunResult& r = study.first();
+  const TimeUnit unit = unit_for(r.finish.si());
+  Table table;
+  table.columns = {{""}, {"unit"}, right("value")};
+  table.add({"time", unit.name, significant(r.finish.si() * unit.per_second)});
+  table.add({"bound by the ports", unit.name, significant(r.ideal.si() * unit.per_second)});
+  table.add({"size / time (algbw)", "GB/s", significant(as_gbyte_per_s(r.rate.mean))});
+  return table;
+}
+
 void add_run(const Study& study, Document& document) {
   document.blocks.emplace_back(setting_of(study));
+  if (study.file.traffic.pattern == network::Pattern::collective) {
+    document.blocks.emplace_back(collective_of(study));
+    if (study.runs.size() > 1) document.blocks.emplace_back(seeds_of(study));
+    return;
+  }
   document.blocks.emplace_back(flows_of(study));
   document.paragraph(finish_words(study.first()));
   if (!study.first().cut_off.empty()) document.paragraph(cut_off_words(study), Tone::bad);
   document.blocks.emplace_back(hottest_of(study.first()));
+  if (!study.paused.empty()) document.blocks.emplace_back(paused_of(study.paused.front(), network::name_of(study.file.lossless->kind)));
   if (study.runs.size() > 1) document.blocks.emplace_back(seeds_of(study));
   if (!study.file.assumed.empty()) document.blocks.emplace_back(assumed_list(study.file.assumed, "assumed, as the file does not say"));
 }
@@ -238,7 +273,8 @@ const std::vector<FabricFigure>& fabric_figures() {
       {"completion_p99_s", "completion, 99 %", Kind::time, [](const RunResult& r) { return r.completion.p99.si(); }},
       {"completion_max_s", "completion, last", Kind::time, [](const RunResult& r) { return r.completion.max.si(); }},
       {"finish_over_ideal", "finish / ideal", Kind::ratio, [](const RunResult& r) { return r.ideal.si() > 0 ? r.finish / r.ideal : 0; }},
-      {"links_mean_utilisation", "links, mean load", Kind::share, [](const RunResult& r) { return r.mean_utilisation; }},
+      {"links_mean_utilisation", "used links, mean load", Kind::share, [](const RunResult& r) { return r.mean_utilisation; }},
+      {"links_core_utilisation", "all links between switches", Kind::share, [](const RunResult& r) { return r.core_utilisation; }},
   };
   return figures;
 }
