@@ -61,7 +61,11 @@ Result<report::FabricEntry> run_point(const Input& input, const std::vector<Sett
   for (const Setting& setting : point) entry.swept.emplace_back(setting.key, setting.value);
   auto file = network::fabric_from(content, input.folder);
   if (file) {
-    entry.study = network::run_study(std::move(*file), input.seeds, done);
+    auto study = network::run_study(std::move(*file), input.seeds, done);
+    if (study)
+      entry.study = std::move(*study);
+    else
+      entry.error = study.error();
   } else {
     entry.error = file.error();
   }

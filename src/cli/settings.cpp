@@ -106,7 +106,7 @@ Result<io::Value> value_of(const Setting& setting) {
 }
 
 // Blocks that may be written as one word: `model: llama-2-7b` is `model: {config: llama-2-7b}`, beside which single keys can be changed.
-constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"model", "config"}, {"routing", "policy"}};
+constexpr std::pair<std::string_view, std::string_view> kShort[] = {{"model", "config"}, {"routing", "policy"}, {"lossless", "kind"}};
 
 Result<void> open_short(const std::string& path, io::Value& document) {
   for (const auto& [block, key] : kShort) {
