@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <thread>
@@ -114,8 +115,9 @@ Result<int> validate_tables(const ValidateOptions& o, Session& session) {
   validation.rows = o.rows;
   std::vector<io::CsvTable> training;
   std::set<std::string> seen;
+  std::error_code ignored;  // what cannot be opened is said when it is read
   for (const auto& file : o.tables) {
-    if (seen.insert(file).second)
+    if (seen.insert(std::filesystem::weakly_canonical(file, ignored).string()).second)
       TRUNKLINE_TRY(add_table(file, o, session, training, validation));
     else
       session.output.progress(file + ": given twice, read once");

@@ -31,7 +31,8 @@ void add_group(const std::string& name, const std::vector<ErrorSummary>& list, c
       silent_rows += s.rows;
       continue;
     }
-    std::vector<Cell> row = {"  " + s.name, fmt::format("{}", s.rows), fmt::format("{}", s.judged)};
+    const bool twice = std::count_if(list.begin(), list.end(), [&](const auto& other) { return other.name == s.name; }) > 1;
+    std::vector<Cell> row = {"  " + s.name + (twice ? " (" + s.file + ")" : ""), fmt::format("{}", s.rows), fmt::format("{}", s.judged)};
     if (s.judged > 0) {
       for (double v : {s.median_abs, s.mean_abs, s.p90_abs}) row.emplace_back(percent(v));
       row.emplace_back(fmt::format("{:+.1f}", 100 * s.mean_signed));

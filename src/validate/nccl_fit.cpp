@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "validate/parallel.hpp"
 #include "validate/summary.hpp"
@@ -87,21 +88,13 @@ void follow(Constants& c) {
   c.pcie.ll_rate = c.ampere.ll_rate / 2;
 }
 
-double predicted_seconds(const CollectiveRow& row, const Constants& constants) {
-  const CollectiveCase& q = *row.question;
-  return std::max(time_of(q.domain, q.collective, q.size, q.options, constants).time.si(), q.floor_s);
-}
-
-struct Sum {
-  double total = 0;
-  int rows = 0;
+// One question of the fit and all times measured for it: repeats, in place and out of place.
+struct Sample {
+  const CollectiveCase* question = nullptr;
+  std::size_t system = 0;
+  bool large = false;  // from 1 MiB on
+  std::vector<double> log_measured;
 };
-
-double mean_over_systems(const std::map<std::string, Sum>& sums) {
-  double total = 0;
-  for (const auto& [system, sum] : sums) total += sum.total / sum.rows;
-  return sums.empty() ? 0 : total / double(sums.size());
-}
 
 // Systems with rows that the fit can use, in order of their names.
 std::set<std::string> fit_systems(const std::vector<CollectiveRow>& rows) {
@@ -155,6 +148,61 @@ bool gate_collective(const CollectiveRow& row) {
   return c == Collective::all_reduce || c == Collective::all_gather || c == Collective::reduce_scatter || c == Collective::all_to_all;
 }
 
+// What the fit looks at, once for its thousands of evaluations.
+struct Samples {
+  std::vector<Sample> list;
+  std::vector<int> large, small;  // rows of each system
+};
+
+Samples samples_of(const std::vector<CollectiveRow>& rows, const std::string& without) {
+  Samples out;
+  std::map<std::string, std::size_t> systems;
+  std::map<std::tuple<std::size_t, collectives::Collective, std::int64_t, std::string, int, int>, std::size_t> questions;
+  for (const auto& row : rows) {
+    if (!row.question || !row.eligible || row.erratic || row.system == without) continue;
+    const bool large = row.size >= mib(1);
+    if (large && !gate_collective(row)) continue;
+    const std::size_t system = systems.try_emplace(row.system, systems.size()).first->second;
+    out.large.resize(systems.size());
+    out.small.resize(systems.size());
+    ++(large ? out.large : out.small)[system];
+    const auto key = std::tuple(system, row.question->collective, row.size.count(), row.forced + row.question->options.nccl_version,
+                                row.gpus, row.nodes);
+    const auto [at, fresh] = questions.try_emplace(key, out.list.size());
+    if (fresh) out.list.push_back({&*row.question, system, large, {}});
+    out.list[at->second].log_measured.push_back(std::log(row.measured_s));
+  }
+  return out;
+}
+
+// The mean over systems of their mean.
+double mean_over(const std::vector<double>& sums, const std::vector<int>& rows) {
+  double total = 0;
+  int systems = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (rows[i] == 0) continue;
+    total += sums[i] / rows[i];
+    ++systems;
+  }
+  return systems == 0 ? 0 : total / systems;
+}
+
+double objective_of(const Samples& samples, const Constants& constants, const std::vector<Knob>& all, Constants prior) {
+  std::vector<double> large(samples.large.size()), small(samples.small.size());
+  for (const Sample& sample : samples.list) {
+    const CollectiveCase& q = *sample.question;
+    const double predicted = std::log(std::max(time_of(q.domain, q.collective, q.size, q.options, constants).time.si(), q.floor_s));
+    for (const double measured : sample.log_measured) {
+      const double miss = std::abs(predicted - measured);
+      (sample.large ? large : small)[sample.system] += std::min(miss, sample.large ? kCut : kSmallCut);
+    }
+  }
+  double pull = 0;
+  Constants mine = constants;
+  for (const auto& knob : all) pull += kPull * std::pow(std::log(knob.main(mine) / knob.main(prior)), 2);
+  return mean_over(large, samples.large) + kSmallWeight * mean_over(small, samples.small) + pull;
+}
+
 }  // namespace
 
 Constants collective_priors() {
@@ -194,31 +242,16 @@ Constants collective_priors() {
 }
 
 double collective_objective(const std::vector<CollectiveRow>& rows, const Constants& constants, const std::string& without) {
-  std::map<std::string, Sum> large, small;
-  for (const auto& row : rows) {
-    if (!row.question || !row.eligible || row.erratic || row.system == without) continue;
-    const double miss = std::abs(std::log(predicted_seconds(row, constants) / row.measured_s));
-    if (row.size < mib(1)) {
-      auto& sum = small[row.system];
-      sum.total += std::min(miss, kSmallCut);
-      ++sum.rows;
-    } else if (gate_collective(row)) {
-      auto& sum = large[row.system];
-      sum.total += std::min(miss, kCut);
-      ++sum.rows;
-    }
-  }
-  double pull = 0;
-  Constants mine = constants, prior = collective_priors();
-  for (const auto& knob : knobs()) pull += kPull * std::pow(std::log(knob.main(mine) / knob.main(prior)), 2);
-  return mean_over_systems(large) + kSmallWeight * mean_over_systems(small) + pull;
+  return objective_of(samples_of(rows, without), constants, knobs(), collective_priors());
 }
 
 CollectiveFit fit_collectives(const std::vector<CollectiveRow>& rows, const std::string& without) {
   const auto all = knobs();
+  const Samples samples = samples_of(rows, without);
+  const Constants prior = collective_priors();
   CollectiveFit fit;
-  fit.constants = collective_priors();
-  fit.objective = collective_objective(rows, fit.constants, without);
+  fit.constants = prior;
+  fit.objective = objective_of(samples, fit.constants, all, prior);
   double step = kFirstStep;
   for (int round = 0; round < kRounds; ++round, step *= kStepShrinks) {
     for (const auto& knob : all) {
@@ -226,15 +259,15 @@ CollectiveFit fit_collectives(const std::vector<CollectiveRow>& rows, const std:
         Constants trial = fit.constants;
         knob.main(trial) *= factor;
         follow(trial);
-        const double objective = collective_objective(rows, trial, without);
+        const double objective = objective_of(samples, trial, all, prior);
         if (objective >= fit.objective - 1e-7) continue;
         fit.constants = trial;
         fit.objective = objective;
       }
     }
   }
-  Constants prior = collective_priors();
-  for (const auto& knob : all) fit.values.push_back({knob.name, knob.main(prior), knob.main(fit.constants)});
+  Constants start = prior;
+  for (const auto& knob : all) fit.values.push_back({knob.name, knob.main(start), knob.main(fit.constants)});
   return fit;
 }
 
