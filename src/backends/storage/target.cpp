@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,6 +47,26 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
+// In a changed root the mount that a folder lies on may not be listed; the kernel still knows its kind (statfs(2)).
+std::string kind_of_folder(const std::string& path) {
+  struct statfs found {};
+  if (::statfs(path.c_str(), &found) != 0) return {};
+  switch (static_cast<unsigned long>(found.f_type) & 0xffffffffUL) {
+    case 0xef53: return "ext4";
+    case 0x58465342: return "xfs";
+    case 0x9123683e: return "btrfs";
+    case 0x01021994: return "tmpfs";
+    case 0x858458f6: return "ramfs";
+    case 0x794c7630: return "overlay";
+    case 0x6969: return "nfs";
+    case 0x2fc12fc1: return "zfs";
+    case 0x0bd00bd0: return "lustre";
+    case 0x47504653: return "gpfs";
+    case 0x65735546: return "fuse";
+    default: return fmt::format("unknown (0x{:x})", static_cast<unsigned long>(found.f_type));
+  }
+}
+
 // The type of the file system that holds `path`: the mount with the longest matching folder, the last of equals.
 std::string file_system_of(const std::string& path, const std::string& root) {
   std::ifstream file(root + "/proc/self/mountinfo");
@@ -62,7 +83,7 @@ std::string file_system_of(const std::string& path, const std::string& root) {
     longest = mount.size();
     best = std::string(split(std::string_view(line).substr(dash + 3), ' ')[0]);
   }
-  return best;
+  return best.empty() ? kind_of_folder(path) : best;
 }
 
 // Several slaves: how data is spread over them is not known here.
