@@ -187,6 +187,8 @@ Result<Money> parse_money(std::string_view text) {
   TRUNKLINE_ASSIGN(parts, split_number(text, "an amount such as 12 CNY or 2.49 USD"));
   if (parts.number < 0)
     return wrong(fmt::format("\"{}\" is negative", excerpt(trim(text))), "expected an amount such as 12 CNY or 2.49 USD");
+  if (parts.number > 1e15)  // more than all the money there is, in any currency
+    return wrong(fmt::format("\"{}\" is out of range for an amount", excerpt(trim(text))), "expected an amount such as 12 CNY or 2.49 USD");
   bool code = parts.unit.size() == 3;
   for (char c : parts.unit) code = code && c >= 'A' && c <= 'Z';
   if (!code) return wrong(fmt::format("\"{}\" names no currency", excerpt(trim(text))), "expected an amount such as 12 CNY or 2.49 USD");

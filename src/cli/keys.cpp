@@ -41,6 +41,7 @@ void add_rows(const io::ObjectSpec& spec, const std::string& prefix, report::Tab
   for (const auto& field : spec.fields) {
     std::string doc = field.doc;
     if (const std::string words = words_of(field); !words.empty()) doc += fmt::format(" ({})", words);
+    if (const std::string bounds = io::bounds_text(field); !bounds.empty()) doc += "; " + bounds;
     if (field.required) doc += "; required";
     table.add({"`" + prefix + field.name + "`", form_of(field), doc});
     if (field.type == io::FieldType::object && field.object) add_rows(*field.object, prefix + field.name + ".", table);

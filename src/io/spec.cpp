@@ -32,20 +32,50 @@ tl::unexpected<Error> at(const Value& value, const FieldSpec& field, const std::
   return bad_input(value.where(), fmt::format("{}: {}", field.name, problem), std::move(hint));
 }
 
+std::string because(const std::string& why) { return why.empty() ? why : ": " + why; }
+
 template <class T>
-Result<void> form_of(Result<T> parsed, const Value& value, const FieldSpec& field) {
-  if (parsed) return {};
-  return at(value, field, parsed.error().message, parsed.error().hint);
+Result<void> number_in_range(const Result<T>& number, const Value& value, const FieldSpec& field) {
+  if (!number) return at(value, field, number.error().message, number.error().hint);
+  if (field.min && double(*number) < *field.min)
+    return at(value, field, fmt::format("{} is below {}", excerpt(value.text()), *field.min),
+              fmt::format("expected at least {}{}", *field.min, because(field.why)));
+  if (field.max && double(*number) > *field.max)
+    return at(value, field, fmt::format("{} is above {}", excerpt(value.text()), *field.max),
+              fmt::format("expected at most {}{}", *field.max, because(field.why)));
+  return {};
 }
 
-Result<void> check_range(double number, const Value& value, const FieldSpec& field) {
-  if (field.min && number < *field.min)
-    return at(value, field, fmt::format("{} is below {}", excerpt(value.text()), *field.min),
-              fmt::format("expected at least {}", *field.min));
-  if (field.max && number > *field.max)
-    return at(value, field, fmt::format("{} is above {}", excerpt(value.text()), *field.max),
-              fmt::format("expected at most {}", *field.max));
-  return {};
+struct Bounds {
+  std::string low, high, why;
+};
+
+// What no quantity of a type exceeds, whichever field it stands in: beyond it a figure is a slip, and sums with it lose their meaning.
+Bounds bounds_of(const FieldSpec& field) {
+  if (!field.low.empty() || !field.high.empty()) return {field.low, field.high, field.why};
+  switch (field.type) {
+    case FieldType::bytes: return {"", "1000 PB", "no memory, disk or dataset is larger"};
+    case FieldType::bandwidth: return {"1 KB/s", "1000 TB/s", "nothing that carries training data is slower or faster"};
+    case FieldType::time: return {"", "1e9 days", "longer is for ever: leave the key out"};
+    case FieldType::flop_rate: return {"1 GFLOP/s", "1000 PFLOP/s", "no GPU is slower or faster"};
+    default: return {};
+  }
+}
+
+// Zero is never too little here: its reader knows what it would mean.
+template <class Parse>
+Result<void> quantity_in_range(Parse parse, const Value& value, const FieldSpec& field) {
+  const auto found = parse(value.text());
+  if (!found) return at(value, field, found.error().message, found.error().hint);
+  const Bounds bounds = bounds_of(field);
+  const auto low = parse(bounds.low), high = parse(bounds.high);
+  const bool below = low && *found < *low && *found > decltype(*found - *found){};
+  if (!below && (!high || *found <= *high)) return {};
+  const std::string expected = low && high ? fmt::format("{} to {}", bounds.low, bounds.high)
+                               : low       ? "at least " + bounds.low
+                                           : "at most " + bounds.high;
+  return at(value, field, fmt::format("{} is {}", excerpt(value.text()), below ? "below " + bounds.low : "above " + bounds.high),
+            fmt::format("expected {}{}", expected, because(bounds.why)));
 }
 
 Result<void> check_scalar(const Value& value, const FieldSpec& field) {
@@ -58,21 +88,16 @@ Result<void> check_scalar(const Value& value, const FieldSpec& field) {
     case FieldType::boolean:
       if (text == "true" || text == "false") return {};
       return at(value, field, fmt::format("found {}, expected true or false", value.describe()), {});
-    case FieldType::integer: {
-      const auto number = parse_integer(text);
-      if (!number) return form_of(number, value, field);
-      return check_range(double(*number), value, field);
+    case FieldType::integer: return number_in_range(parse_integer(text), value, field);
+    case FieldType::number: return number_in_range(parse_number(text), value, field);
+    case FieldType::bytes: return quantity_in_range(parse_bytes, value, field);
+    case FieldType::bandwidth: return quantity_in_range(parse_bandwidth, value, field);
+    case FieldType::time: return quantity_in_range(parse_seconds, value, field);
+    case FieldType::flop_rate: return quantity_in_range(parse_flop_rate, value, field);
+    case FieldType::money: {
+      const auto money = parse_money(text);
+      return money ? Result<void>{} : at(value, field, money.error().message, money.error().hint);
     }
-    case FieldType::number: {
-      const auto number = parse_number(text);
-      if (!number) return form_of(number, value, field);
-      return check_range(*number, value, field);
-    }
-    case FieldType::bytes: return form_of(parse_bytes(text), value, field);
-    case FieldType::bandwidth: return form_of(parse_bandwidth(text), value, field);
-    case FieldType::time: return form_of(parse_seconds(text), value, field);
-    case FieldType::flop_rate: return form_of(parse_flop_rate(text), value, field);
-    case FieldType::money: return form_of(parse_money(text), value, field);
     default: return {};
   }
 }
@@ -114,7 +139,10 @@ std::string field_schema(const FieldSpec& field, int indent) {
   }
   std::vector<std::string> parts;
   std::string doc = field.doc;
-  if (field.type >= FieldType::bytes && field.type <= FieldType::money) doc += fmt::format(" ({})", expected_form(field.type));
+  if (field.type >= FieldType::bytes && field.type <= FieldType::money) {
+    doc += fmt::format(" ({})", expected_form(field.type));
+    if (const std::string bounds = bounds_text(field); !bounds.empty()) doc += "; " + bounds;
+  }
   parts.push_back(fmt::format("\"description\": {}", json_quoted(doc)));
   if (field.type == FieldType::choice) {
     std::vector<std::string> words;
@@ -176,6 +204,16 @@ std::optional<T> get_parsed(const Value& map, std::string_view key, Parse parse)
 }
 
 }  // namespace
+
+std::string bounds_text(const FieldSpec& field) {
+  const auto between = [](const std::string& low, const std::string& high) {
+    if (low.empty()) return high.empty() ? high : "at most " + high;
+    return high.empty() ? "at least " + low : low + " to " + high;
+  };
+  if (!field.low.empty() || !field.high.empty()) return between(field.low, field.high);
+  const auto text = [](const std::optional<double>& bound) { return bound ? fmt::format("{:g}", *bound) : std::string(); };
+  return between(text(field.min), text(field.max));
+}
 
 Result<void> check(const Value& value, const ObjectSpec& spec) {
   if (!value.is_map())

@@ -30,6 +30,8 @@ struct FieldSpec {
   const ObjectSpec* object = nullptr;        // of an object, or of a list's items
   std::vector<std::string> also = {};        // words accepted in place of the type, for example "auto"
   std::optional<double> min = {}, max = {};  // of integer and number
+  std::string low = {}, high = {};           // of a quantity, with its unit: "1 Mb/s"; empty = those of its type (spec.cpp)
+  std::string why = {};                      // the bounds are where they are; a few words for whoever meets them
 };
 
 struct ObjectSpec {
@@ -37,6 +39,9 @@ struct ObjectSpec {
   std::string doc;
   std::vector<FieldSpec> fields;
 };
+
+// The bounds of a field in words, "1 Mb/s to 100 TB/s"; empty = none of its own.
+std::string bounds_text(const FieldSpec& field);
 
 // Checks `value` against `spec` all the way down. The error names file, line, what was found, what was expected,
 // and the nearest known words.

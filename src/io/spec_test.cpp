@@ -7,20 +7,22 @@ namespace {
 
 const ObjectSpec kPart{"file.part", "one part", {{.name = "size", .type = FieldType::bytes, .doc = "its size", .required = true}}};
 
-const ObjectSpec kFile{"file",
-                       "says \"hi\"\nand more",
-                       {{.name = "name", .doc = "its name", .required = true},
-                        {.name = "kind", .type = FieldType::choice, .doc = "its kind", .choices = {"ring", "tree"}, .also = {"auto"}},
-                        {.name = "on", .type = FieldType::boolean, .doc = "whether"},
-                        {.name = "count", .type = FieldType::integer, .doc = "how many", .also = {"auto"}, .min = 1, .max = 8},
-                        {.name = "share", .type = FieldType::number, .doc = "what part", .min = 0, .max = 1},
-                        {.name = "rate", .type = FieldType::bandwidth, .doc = "how fast", .also = {"auto"}},
-                        {.name = "wait", .type = FieldType::time, .doc = "how long"},
-                        {.name = "speed", .type = FieldType::flop_rate, .doc = "how fast"},
-                        {.name = "price", .type = FieldType::money, .doc = "how much"},
-                        {.name = "part", .type = FieldType::object, .doc = "one part", .object = &kPart, .also = {"none"}},
-                        {.name = "parts", .type = FieldType::list, .doc = "many parts", .object = &kPart},
-                        {.name = "free", .type = FieldType::any, .doc = "anything"}}};
+const ObjectSpec kFile{
+    "file",
+    "says \"hi\"\nand more",
+    {{.name = "name", .doc = "its name", .required = true},
+     {.name = "kind", .type = FieldType::choice, .doc = "its kind", .choices = {"ring", "tree"}, .also = {"auto"}},
+     {.name = "on", .type = FieldType::boolean, .doc = "whether"},
+     {.name = "count", .type = FieldType::integer, .doc = "how many", .also = {"auto"}, .min = 1, .max = 8},
+     {.name = "share", .type = FieldType::number, .doc = "what part", .min = 0, .max = 1},
+     {.name = "rate", .type = FieldType::bandwidth, .doc = "how fast", .also = {"auto"}},
+     {.name = "link", .type = FieldType::bandwidth, .doc = "how fast", .low = "1 Mb/s", .high = "100 TB/s", .why = "a link"},
+     {.name = "wait", .type = FieldType::time, .doc = "how long", .high = "2 days"},
+     {.name = "speed", .type = FieldType::flop_rate, .doc = "how fast"},
+     {.name = "price", .type = FieldType::money, .doc = "how much"},
+     {.name = "part", .type = FieldType::object, .doc = "one part", .object = &kPart, .also = {"none"}},
+     {.name = "parts", .type = FieldType::list, .doc = "many parts", .object = &kPart},
+     {.name = "free", .type = FieldType::any, .doc = "anything"}}};
 
 Value value_of(const std::string& text) { return parse_yaml(text, "x.yaml").value(); }
 
@@ -104,6 +106,19 @@ TEST(Schema, IsValidJsonAndComplete) {
   EXPECT_EQ(properties.find("count")->find("minimum")->text(), "1");
   EXPECT_EQ(properties.find("parts")->find("items")->find("required")->items()[0].text(), "size");
   EXPECT_EQ(properties.find("part")->find("anyOf")->items().size(), 2u);
+}
+
+// What is out of range is refused where it is read, with what was found, what was expected and the reason.
+TEST(Spec, QuantitiesOutOfRange) {
+  EXPECT_EQ(error_of("name: x\nlink: 1e-300 Gb/s"), "x.yaml:2: link: 1e-300 Gb/s is below 1 Mb/s\n  expected 1 Mb/s to 100 TB/s: a link");
+  EXPECT_EQ(error_of("name: x\nlink: 1e200 Gb/s"), "x.yaml:2: link: 1e200 Gb/s is above 100 TB/s\n  expected 1 Mb/s to 100 TB/s: a link");
+  EXPECT_EQ(error_of("name: x\nwait: 3 days"), "x.yaml:2: wait: 3 days is above 2 days\n  expected at most 2 days");
+  EXPECT_EQ(error_of("name: x\nlink: 1 Mb/s"), "no error");
+  EXPECT_EQ(error_of("name: x\nlink: 100 TB/s"), "no error");
+  EXPECT_EQ(error_of("name: x\nlink: 0 GB/s"), "no error");  // whoever reads it says what zero would mean
+  expect_error("name: x\nrate: 1 b/s", "rate: 1 b/s is below 1 KB/s\n  expected 1 KB/s to 1000 TB/s: nothing that carries");
+  expect_error("name: x\npart: {size: 5000 PB}", "size: 5000 PB is above 1000 PB\n  expected at most 1000 PB: no memory");
+  expect_error("name: x\nspeed: 1e9 PFLOP/s", "speed: 1e9 PFLOP/s is above 1000 PFLOP/s");
 }
 
 }  // namespace

@@ -216,6 +216,7 @@ double factor_of(const Job& job, const PlatformModel& platform, const Options& o
 }
 
 double step_s_of(const Job& job, const PlatformModel& platform, const Options& options) {
+  if (!check_turns(job)) return std::numeric_limits<double>::infinity();
   workload::StepWork work;
   const auto step = time_of_step(job, platform, options, factor_of(job, platform, options), work);
   if (!job.data && !job.checkpoint) return breakdown_of(step.parts).sum();

@@ -27,6 +27,37 @@ FieldSpec number(std::string name, std::string doc, double min, double max) {
 
 FieldSpec of(FieldType type, std::string name, std::string doc) { return {.name = std::move(name), .type = type, .doc = std::move(doc)}; }
 
+// A path that training's own traffic takes.
+FieldSpec link(std::string name, std::string doc) {
+  return {.name = std::move(name),
+          .type = FieldType::bandwidth,
+          .doc = std::move(doc),
+          .low = "1 Mb/s",
+          .high = "100 TB/s",
+          .why = "every link and memory that machines are built with lies between"};
+}
+
+FieldSpec share(std::string name, std::string doc) {
+  FieldSpec field = number(std::move(name), std::move(doc), 0.001, 1);
+  field.why = "a share of the line rate, so that 1 is all of it, and below a thousandth the line is broken";
+  return field;
+}
+
+FieldSpec requests(std::string name, std::string doc) {
+  FieldSpec field = number(std::move(name), std::move(doc), 1, 1e12);
+  field.why = "leave the key out where requests are no limit";
+  return field;
+}
+
+FieldSpec duration(std::string name, std::string doc, std::string low, std::string high, std::string why) {
+  return {.name = std::move(name),
+          .type = FieldType::time,
+          .doc = std::move(doc),
+          .low = std::move(low),
+          .high = std::move(high),
+          .why = std::move(why)};
+}
+
 FieldSpec object(std::string name, std::string doc, const ObjectSpec& spec, std::vector<std::string> also = {}) {
   return {.name = std::move(name), .type = FieldType::object, .doc = std::move(doc), .object = &spec, .also = std::move(also)};
 }
@@ -45,7 +76,7 @@ const ObjectSpec& gpu_links_spec() {
           choice("kind", "none = PCIe only", {"none", "nvswitch", "nvlink_mesh", "nvlink_bridge", "xgmi"}),
           whole("generation", "NVLink or Infinity Fabric generation; must be the GPU's own", 1, 9),
           whole("links", "links of one GPU in use; default: all that it has", 1, 64),
-          of(FieldType::bandwidth, "bandwidth", "all links of one GPU together, one direction; default: the GPU's"),
+          link("bandwidth", "all links of one GPU together, one direction; default: the GPU's"),
           whole("domain", "GPUs that reach each other over the links: 72 in an NVL72 rack, 2 with a bridge", 2, 1024),
           whole("pair_links", "without a switch: links between two joined GPUs; default: shared out evenly", 1, 64),
           of(FieldType::list, "mesh", "without a switch: who is joined to whom, such as [0-1x2, 0-2x1] (GPU 0 and 1 by two links)"),
@@ -61,8 +92,8 @@ const ObjectSpec& nics_spec() {
                                    whole("count", "cards (ports) in one node", 0, 64),
                                    choice("near", "where a card is attached", {"pcie_switch", "socket"}),
                                    choice("kind", "what the card speaks; default: the part's", nic_kinds()),
-                                   of(FieldType::bandwidth, "rate", "line rate of one card, one direction; default: the part's"),
-                                   number("efficiency", "share of the line rate that large RDMA messages reach; default: the part's", 0, 1),
+                                   link("rate", "line rate of one card, one direction; default: the part's"),
+                                   share("efficiency", "share of the line rate that large RDMA messages reach; default: the part's"),
                                }};
   return spec;
 }
@@ -74,7 +105,7 @@ const ObjectSpec& disk_spec() {
                                    of(FieldType::bandwidth, "write", "sequential write rate"),
                                    of(FieldType::bandwidth, "read", "sequential read rate"),
                                    of(FieldType::bytes, "capacity", "size"),
-                                   number("iops", "random reads a second", 0, 1e12),
+                                   requests("iops", "random reads a second"),
                                }};
   return spec;
 }
@@ -88,12 +119,12 @@ std::vector<FieldSpec> node_fields() {
       whole("pcie_switches", "PCIe switches between GPUs and sockets; 0 = GPUs directly on the sockets", 0, 64),
       whole("pcie_generation", "generation of the GPUs' slots", 1, 6),
       whole("pcie_lanes", "lanes of one GPU's slot", 1, 16),
-      of(FieldType::bandwidth, "pcie_bandwidth", "what copies reach over one GPU's slot, one direction; default: by generation and lanes"),
-      of(FieldType::bandwidth, "uplink_bandwidth", "one PCIe switch to its socket, one direction, as copies reach"),
+      link("pcie_bandwidth", "what copies reach over one GPU's slot, one direction; default: by generation and lanes"),
+      link("uplink_bandwidth", "one PCIe switch to its socket, one direction, as copies reach"),
       of(FieldType::boolean, "pcie_p2p", "GPUs reach each other over PCIe without host memory; default: false for GeForce cards"),
-      of(FieldType::bandwidth, "socket_bandwidth", "between two sockets, one direction"),
-      of(FieldType::bandwidth, "host_link", "GPU to host where it is not PCIe (NVLink-C2C), one direction, as copies reach"),
-      of(FieldType::bandwidth, "memory_bandwidth", "host memory of one socket, reads and writes together"),
+      link("socket_bandwidth", "between two sockets, one direction"),
+      link("host_link", "GPU to host where it is not PCIe (NVLink-C2C), one direction, as copies reach"),
+      link("memory_bandwidth", "host memory of one socket, reads and writes together"),
       of(FieldType::bytes, "host_memory", "host memory of one node"),
       object("nics", "network cards", nics_spec(), {"none"}),
       object("local_disk", "disks inside the node", disk_spec(), {"none"}),
@@ -128,7 +159,7 @@ const ObjectSpec& fabric_spec() {
       "the network between the nodes",
       {
           choice("kind", "what the cards speak; overrides the node type's", nic_kinds()),
-          of(FieldType::bandwidth, "rate", "of one card, one direction; overrides the node type's"),
+          link("rate", "of one card, one direction; overrides the node type's"),
           object("topology", "the switches between the nodes", clos_spec()),
           choice("routing", "how traffic is spread over equal paths", {"ideal", "ecmp", "pinned", "flowlet", "spray", "adaptive"}),
           choice("placement", "where in the fabric the nodes of one job stand", {"packed", "scattered", "fragmented"}),
@@ -143,7 +174,7 @@ const ObjectSpec& ingest_spec() {
                                "the line over which a dataset arrives",
                                {
                                    {.name = "line", .type = FieldType::bandwidth, .doc = "line rate, one direction", .required = true},
-                                   number("efficiency", "share of it that transfers reach", 0, 1),
+                                   share("efficiency", "share of it that transfers reach"),
                                }};
   return spec;
 }
@@ -154,7 +185,7 @@ const ObjectSpec& volume_spec() {
                                {
                                    of(FieldType::bandwidth, "write", "write rate of the whole volume"),
                                    of(FieldType::bandwidth, "read", "read rate of the whole volume"),
-                                   number("iops", "operations a second", 0, 1e12),
+                                   requests("iops", "operations a second"),
                                    text("price", "such as 0.5 CNY/GB/month"),
                                }};
   return spec;
@@ -185,12 +216,14 @@ const ObjectSpec& price_spec() {
 }
 
 const ObjectSpec& reliability_spec() {
-  static const ObjectSpec spec{"platform.reliability",
-                               "how often nodes fail and how long a restart takes",
-                               {
-                                   of(FieldType::time, "node_mtbf", "mean time between failures of one node"),
-                                   of(FieldType::time, "restart", "from a failure until training runs again"),
-                               }};
+  static const ObjectSpec spec{
+      "platform.reliability",
+      "how often nodes fail and how long a restart takes",
+      {
+          duration("node_mtbf", "mean time between failures of one node", "1 min", "1e9 days",
+                   "a node that fails every minute trains nothing; leave the key out if none ever fails"),
+          duration("restart", "from a failure until training runs again", "", "365 days", "a restart takes minutes to hours"),
+      }};
   return spec;
 }
 
