@@ -74,7 +74,7 @@ Result<report::FabricEntry> run_point(const Input& input, const std::vector<Sett
 
 Result<int> fabric(const FabricOptions& options, Session& session) {
   TRUNKLINE_ASSIGN(input, read_input(options));
-  TRUNKLINE_ASSIGN(points, points_of(input.sweeps));
+  TRUNKLINE_ASSIGN(points, points_of(input.sweeps, input.settings));
   std::vector<report::FabricEntry> entries;
   std::size_t failed = 0;
   for (const auto& point : points) {

@@ -14,7 +14,7 @@ Result<int> help(const std::string& word, Session& session) {
   std::vector<std::string> names = {"keys", "reference"};
   for (const Topic& topic : topics()) {
     if (topic.name == word) {
-      fmt::print("{}", topic.text);
+      TRUNKLINE_TRY(session.output.print(topic.text));
       return 0;
     }
     names.push_back(topic.name);
@@ -25,13 +25,13 @@ Result<int> help(const std::string& word, Session& session) {
       parser.set_help_flag();
       command.declare(parser);
       if (command.has_output) session.output.add_options(parser, command.has_yaml);
-      fmt::print("{}", help_text(command, parser, style));
+      TRUNKLINE_TRY(session.output.print(help_text(command, parser, style)));
       return 0;
     }
     names.push_back(command.name);
   }
   if (word == "reference" || word == "keys") {
-    fmt::print("{}", word == "keys" ? keys_markdown() : reference_markdown());
+    TRUNKLINE_TRY(session.output.print(word == "keys" ? keys_markdown() : reference_markdown()));
     return 0;
   }
   if (!word.empty()) return usage_error(fmt::format("no help on \"{}\"", excerpt(word)), did_you_mean(word, names));
@@ -45,7 +45,7 @@ Result<int> help(const std::string& word, Session& session) {
   table.add({"  keys", "every key of a job and a platform file, as Markdown"});
   table.add({"  reference", "every command, as Markdown"});
   page.blocks.emplace_back(table);
-  fmt::print("{}", report::to_text(page, style));
+  TRUNKLINE_TRY(session.output.print(report::to_text(page, style)));
   return 0;
 }
 

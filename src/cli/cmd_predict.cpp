@@ -7,9 +7,9 @@
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
 #include "cli/cmd.hpp"
+#include "cli/named_files.hpp"
 #include "cli/offers.hpp"
 #include "cli/settings.hpp"
-#include "io/files.hpp"
 #include "predict/prediction.hpp"
 #include "report/predict_report.hpp"
 
@@ -169,7 +169,7 @@ void tell_apart(const Input& input, report::PredictionSet& set) {
 Result<int> predict_all(const PredictOptions& options, Session& session) {
   if (!options.timeline.empty()) TRUNKLINE_TRY(check_writable(options.timeline));
   TRUNKLINE_ASSIGN(input, read_input(options));
-  TRUNKLINE_ASSIGN(points, points_of(input.sweeps));
+  TRUNKLINE_ASSIGN(points, points_of(input.sweeps, input.settings));
   report::PredictionSet set;
   set.show = options.show;
   std::size_t failed = 0;
@@ -182,7 +182,7 @@ Result<int> predict_all(const PredictOptions& options, Session& session) {
   }
   if (failed == set.entries.size()) return fail(set.entries.front().error);
   tell_apart(input, set);
-  if (!options.timeline.empty()) TRUNKLINE_TRY(io::write_file(options.timeline, report::timeline_json(set, session.context)));
+  if (!options.timeline.empty()) TRUNKLINE_TRY(write_answer(options.timeline, report::timeline_json(set, session.context)));
   TRUNKLINE_TRY(session.output.write(report::predictions_document(set, session.context)));
   return failed > 0 ? 1 : 0;
 }
@@ -218,7 +218,7 @@ Command predict_command() {
     app.add_option("--calibration", o->calibration, "measured efficiencies, as trunkline calibrate writes them")->type_name("FILE");
     app.add_option("--network", o->network, "nic: the cards limit traffic between nodes; flow: the fabric too, every flow on its own path")
         ->type_name("MODEL");
-    app.add_option("--timeline", o->timeline, "write who computes when, for ui.perfetto.dev")->type_name("FILE");
+    app.add_option("--timeline", o->timeline, "write who computes when, for ui.perfetto.dev")->type_name("FILE")->group(kWritten);
     return [o](Session& session) { return predict_all(*o, session); };
   };
   return command;

@@ -23,11 +23,14 @@ const std::vector<Kind>& kinds() {
   return list;
 }
 
-Result<int> schema(const std::string& name) {
+Result<int> schema(const std::string& name, Session& session) {
   std::vector<std::string> names;
   for (const Kind& kind : kinds()) {
     if (kind.name == name) {
-      fmt::print("{}", io::json_schema(kind.spec()));
+      report::Document page;
+      page.json = io::json_schema(kind.spec());
+      page.blocks.emplace_back(report::Verbatim{page.json});
+      TRUNKLINE_TRY(session.output.write(page));
       return 0;
     }
     names.push_back(kind.name);
@@ -43,12 +46,12 @@ Command schema_command() {
   command.name = "schema";
   command.arguments = "KIND";
   command.answers = "what may stand in a job, platform or fabric file (JSON Schema)";
-  command.examples = {{"trunkline schema job", "every key of a job file, what it means, which words it takes"}};
-  command.has_output = false;
+  command.examples = {{"trunkline schema job", "every key of a job file, what it means, which words it takes"},
+                      {"trunkline schema platform -o platform.schema.json", "as a file, for an editor that completes keys"}};
   command.declare = [](CLI::App& app) -> Action {
     auto name = std::make_shared<std::string>();
     app.add_option("KIND", *name, "job, platform or fabric");
-    return [name](Session&) { return schema(*name); };
+    return [name](Session& session) { return schema(*name, session); };
   };
   return command;
 }

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cli/cmd.hpp"
+#include "cli/named_files.hpp"
 #include "io/csv.hpp"
 #include "io/files.hpp"
 #include "report/validate_report.hpp"
@@ -132,7 +133,7 @@ Result<int> validate_tables(const ValidateOptions& o, Session& session) {
   if (!training.empty()) validation.training = validate::validate_training(training, options);
   if (o.trivial) validation.trivial = validate::trivial_predictor(training);
   if (o.ablation) add_ablations(training, o, session, validation);
-  if (!o.fit.empty()) TRUNKLINE_TRY(io::write_file(o.fit, predict::to_yaml(validation.training->constants)));
+  if (!o.fit.empty()) TRUNKLINE_TRY(write_answer(o.fit, predict::to_yaml(validation.training->constants)));
   TRUNKLINE_TRY(session.output.write(report::validation_document(validation, session.context)));
   return 0;
 }
@@ -152,7 +153,7 @@ Command validate_command() {
   command.declare = [](CLI::App& app) -> Action {
     auto o = std::make_shared<ValidateOptions>();
     app.add_option("TABLE", o->tables, "CSV tables of results");
-    app.add_option("--fit", o->fit, "write the constants fitted to all given training tables")->type_name("FILE");
+    app.add_option("--fit", o->fit, "write the constants fitted to all given training tables")->type_name("FILE")->group(kWritten);
     app.add_option("--jobs", o->jobs, "threads, one a core unless told otherwise; the answer is the same with any number")->type_name("N");
     app.add_flag("--ablation", o->ablation, "the error with each effect of the model switched off");
     app.add_flag("--rows", o->rows, "show every row");

@@ -36,7 +36,7 @@ class Progress : public measure::Observer {
   }
 
   void ended(const measure::ProbeResult& probe) override {
-    if (terminal_) fmt::print(stderr, "\r\033[K");
+    if (terminal_) say("\r\033[K");
     shown_at_ = 0;
     output_.progress(fmt::format("{}: {}", head_, outcome(probe)));
   }
@@ -44,7 +44,7 @@ class Progress : public measure::Observer {
  private:
   void show(const std::string& text) {
     const int width = output_.error_style().width;
-    fmt::print(stderr, "\r\033[K{}", text.substr(0, std::size_t(std::max(1, width - 1))));
+    say("\r\033[K" + text.substr(0, std::size_t(std::max(1, width - 1))));
     std::fflush(stderr);
   }
 

@@ -14,6 +14,7 @@
 #include "base/quantity_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/named_files.hpp"
 #include "io/files.hpp"
 
 namespace trunkline::cli {
@@ -41,20 +42,16 @@ int terminal_width() {
 
 std::string extension_of(const std::string& path) { return lower(std::filesystem::path(path).extension().string()); }
 
-Result<void> print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return {};
-  return fail({ErrorKind::failed, fmt::format("standard output: {}", std::strerror(errno)), {}, {}});
-}
-
 }  // namespace
 
 void Output::add_color_option(CLI::App& app) { app.add_option("--color", color_, "colour: auto, always or never")->type_name("WHEN"); }
 
 void Output::add_options(CLI::App& app, bool yaml) {
-  app.add_option("--json", json_, "write the answer as JSON; - is standard output")->type_name("FILE");
+  app.add_option("--json", json_, "write the answer as JSON; - is standard output")->type_name("FILE")->group(kWritten);
   app.add_option("-o,--output", file_,
                  yaml ? "write the answer by extension: .yaml, .json, .csv or .md" : "write the answer by extension: .json, .csv or .md")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group(kWritten);
   add_color_option(app);
 }
 
@@ -84,20 +81,27 @@ Result<void> Output::write(const report::Document& document) const {
   Result<void> done;
   if (!file_.empty()) {
     const std::string extension = extension_of(file_);
-    done = io::write_file(file_, extension == ".json"                   ? document.json
-                                 : yaml_ && extension.starts_with(".y") ? document.yaml
-                                 : extension == ".csv"                  ? report::to_csv(document.data)
-                                                                        : report::to_markdown(document));
+    if (extension == ".csv" && document.data.columns.empty())
+      return usage_error(fmt::format("-o {}: this answer has no rows", file_), "write it as .json or .md");
+    done = write_answer(file_, extension == ".json"                   ? document.json
+                               : yaml_ && extension.starts_with(".y") ? document.yaml
+                               : extension == ".csv"                  ? report::to_csv(document.data)
+                                                                      : report::to_markdown(document));
   }
   if (!json_.empty() && json_ != "-") {
-    if (auto written = io::write_file(json_, document.json); !written) done = std::move(written);
+    if (auto written = write_answer(json_, document.json); !written) done = std::move(written);
   }
   // Printed also where a file could not be written: the answer took work.
   TRUNKLINE_TRY(print(json_ == "-" ? document.json : report::to_text(document, style())));
   return done;
 }
 
-void Output::progress(const std::string& line) const { fmt::print(stderr, "{}\n", line); }
+Result<void> Output::print(const std::string& text) const {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return {};
+  return fail({ErrorKind::failed, fmt::format("standard output: {}", std::strerror(errno)), {}, {}});
+}
+
+void Output::progress(const std::string& line) const { say(line + "\n"); }
 
 bool Output::color_on(int descriptor) const {
   if (color_ == "always") return true;
@@ -124,5 +128,12 @@ Result<void> check_writable(const std::string& path) {
   return bad_input({path, 0}, fmt::format("cannot be written: {}: {}", folder.string(), std::strerror(errno)),
                    errno == ENOENT ? fmt::format("mkdir -p {}", folder.string()) : std::string());
 }
+
+Result<void> write_answer(const std::string& path, const std::string& content) {
+  TRUNKLINE_TRY(check_not_read(path));
+  return io::write_file(path, content);
+}
+
+void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 }  // namespace trunkline::cli

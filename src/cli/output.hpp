@@ -28,7 +28,10 @@ class Output {
   // `--json -` leaves nothing but the JSON on standard output.
   Result<void> write(const report::Document& document) const;
 
-  // One line on standard error, as for progress.
+  // Text on standard output; a reader that is gone or a full disk is an error.
+  Result<void> print(const std::string& text) const;
+
+  // One line on standard error, as for progress. Where nobody hears it, nothing happens.
   void progress(const std::string& line) const;
 
   report::TextStyle style() const;        // of standard output
@@ -43,5 +46,11 @@ class Output {
 
 // Another file that a command writes (a timeline, fitted constants): says before the work that it cannot be written.
 Result<void> check_writable(const std::string& path);
+
+// Writes it, unless the command has read it.
+Result<void> write_answer(const std::string& path, const std::string& content);
+
+// Text on standard error, wherever that leads.
+void say(const std::string& text);
 
 }  // namespace trunkline::cli

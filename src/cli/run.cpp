@@ -1,5 +1,6 @@
 #include "cli/run.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
+#include "cli/named_files.hpp"
 
 namespace trunkline::cli {
 namespace {
@@ -28,8 +30,15 @@ std::string command_line_of(int count, const char* const* arguments) {
   return out;
 }
 
+// A standard stream that was closed (`>&-`) must not become the file that is opened next.
+void occupy_standard_streams() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) == -1) static_cast<void>(::open("/dev/null", O_RDONLY));  // takes the lowest number; writing fails
+  }
+}
+
 int report_error(const Error& error, const Output& output) {
-  fmt::print(stderr, "{} {}\n", report::paint("error:", report::Tone::bad, output.error_style()), error.text());
+  say(fmt::format("{} {}\n", report::paint("error:", report::Tone::bad, output.error_style()), error.text()));
   return exit_status(error.kind);
 }
 
@@ -64,21 +73,26 @@ Result<void> check_extras(const CLI::App& app, const Command* command) {
 Result<int> run_parsed(CLI::App& app, const Command* command, const CLI::App& parser, const Action& action, Session& session, bool version,
                        bool help) {
   if (command && help) {
-    fmt::print("{}", help_text(*command, parser, session.output.style()));
+    TRUNKLINE_TRY(session.output.print(help_text(*command, parser, session.output.style())));
     return 0;
   }
   TRUNKLINE_TRY(check_extras(parser, command));
   if (command) {
+    TRUNKLINE_TRY(check_named_files(parser));
     if (command->has_yaml) session.output.accept_yaml();
     TRUNKLINE_TRY(session.output.prepare());
     return action(session);
   }
   if (version) {
-    fmt::print("trunkline {}\n", TRUNKLINE_VERSION);
+    TRUNKLINE_TRY(session.output.print(fmt::format("trunkline {}\n", TRUNKLINE_VERSION)));
     return 0;
   }
-  fmt::print(help ? stdout : stderr, "{}", overview_text(app, session.output.style()));
-  return help ? 0 : exit_status(ErrorKind::usage);
+  if (!help) {
+    say(overview_text(app, session.output.error_style()));
+    return exit_status(ErrorKind::usage);
+  }
+  TRUNKLINE_TRY(session.output.print(overview_text(app, session.output.style())));
+  return 0;
 }
 
 Result<int> run_command(int count, const char* const* arguments, Output& output) {
@@ -110,7 +124,10 @@ Result<int> run_command(int count, const char* const* arguments, Output& output)
     const auto parsed = std::find_if(parsers.begin(), parsers.end(), [](const CLI::App* parser) { return parser->parsed(); });
     const std::string page = parsed == parsers.end() ? "trunkline --help" : fmt::format("trunkline {} --help", (*parsed)->get_name());
     std::string message = error.what();
-    if (error.get_name() == "ArgumentMismatch") message = message.substr(0, message.find(':')) + " needs a value";
+    if (error.get_name() == "ArgumentMismatch") {
+      const bool twice = message.find("At Most") != std::string::npos;
+      message = message.substr(0, message.find(':')) + (twice ? " is given more than once" : " needs a value");
+    }
     return usage_error(message, fmt::format("{} says what it takes", page));
   }
   for (std::size_t i = 0; i < parsers.size(); ++i) {
@@ -126,6 +143,7 @@ tl::unexpected<Error> usage_error(std::string message, std::string hint) {
 }
 
 int run(int count, const char* const* arguments) {
+  occupy_standard_streams();
   Output output;
   try {
     const auto status = run_command(count, arguments, output);

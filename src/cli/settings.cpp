@@ -53,6 +53,8 @@ std::string hint_for(std::string_view key, FileKind kind) {
   for (const auto& path : paths) {
     if (path.ends_with(tail)) same.push_back(path);
   }
+  const std::string prefixed = std::string(kPlatform) + std::string(key);  // the whole key of the other file, but for its prefix
+  if (std::find(paths.begin(), paths.end(), prefixed) != paths.end()) return fmt::format("did you mean {}?", prefixed);
   if (!same.empty() && same.size() <= 3) return did_you_mean(same.front(), same);
   if (!nearest(key, paths).empty()) return did_you_mean(key, paths);
   if (kind == FileKind::fabric) return "the keys are those of `trunkline schema fabric`";
@@ -118,6 +120,35 @@ Result<void> open_short(const std::string& path, io::Value& document) {
   return {};
 }
 
+// Whether changing `outer` changes `key` too: the key itself, or a block around it.
+bool covers(const std::string& outer, const std::string& key) { return key == outer || key.starts_with(outer + "."); }
+
+Result<void> check_distinct(const std::vector<Sweep>& sweeps, const std::vector<Setting>& settings) {
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (settings[i].key == settings[j].key)
+        return usage_error(fmt::format("--set {}: given twice, with \"{}\" and \"{}\"", settings[i].key, excerpt(settings[j].value),
+                                       excerpt(settings[i].value)),
+                           "keep one of them");
+    }
+  }
+  for (std::size_t i = 0; i < sweeps.size(); ++i) {
+    for (std::size_t j = 0; j < sweeps.size(); ++j) {
+      if (j != i && covers(sweeps[i].key, sweeps[j].key))
+        return usage_error(sweeps[i].key == sweeps[j].key
+                               ? fmt::format("--sweep {}: given twice", sweeps[i].key)
+                               : fmt::format("--sweep {}: contains the swept key {}", sweeps[i].key, sweeps[j].key),
+                           "one --sweep takes all values of a key: --sweep KEY=A,B,C");
+    }
+    for (const Setting& setting : settings) {
+      if (covers(sweeps[i].key, setting.key))
+        return usage_error(fmt::format("--sweep {}: --set {}={} would have no effect", sweeps[i].key, setting.key, excerpt(setting.value)),
+                           "leave one of them out");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Setting> setting_from(const std::string& text, FileKind kind) {
@@ -146,7 +177,8 @@ Result<void> apply(const std::vector<Setting>& settings, bool platform, io::Valu
   return {};
 }
 
-Result<std::vector<std::vector<Setting>>> points_of(const std::vector<Sweep>& sweeps) {
+Result<std::vector<std::vector<Setting>>> points_of(const std::vector<Sweep>& sweeps, const std::vector<Setting>& settings) {
+  TRUNKLINE_TRY(check_distinct(sweeps, settings));
   std::vector<std::vector<Setting>> points(1);
   for (const Sweep& sweep : sweeps) {
     if (points.size() * sweep.values.size() > kMostPoints)

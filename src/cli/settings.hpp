@@ -33,8 +33,8 @@ Result<Sweep> sweep_from(const std::string& text, FileKind kind = FileKind::job_
 Result<void> apply(const std::vector<Setting>& settings, bool platform, io::Value& document);
 
 // Every combination of the sweeps' values, the last key changing fastest; one empty combination without sweeps.
-// Errors: more than `kMostPoints`.
+// Errors: more than `kMostPoints`; a key that stands twice, in the sweeps or in the settings beside them, so that one would silently win.
 constexpr std::size_t kMostPoints = 10000;
-Result<std::vector<std::vector<Setting>>> points_of(const std::vector<Sweep>& sweeps);
+Result<std::vector<std::vector<Setting>>> points_of(const std::vector<Sweep>& sweeps, const std::vector<Setting>& settings = {});
 
 }  // namespace trunkline::cli

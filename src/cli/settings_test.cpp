@@ -52,6 +52,29 @@ TEST(Sweep, RefusesMoreThanAMachineShouldTry) {
   EXPECT_FALSE(points_of({{"parallelism.tp", many}, {"parallelism.pp", many}}));
 }
 
+// A key that is changed in two ways would silently follow one of them.
+TEST(Sweep, RefusesAKeyThatIsChangedTwice) {
+  const auto error = [](const std::vector<Sweep>& sweeps, const std::vector<Setting>& settings) {
+    const auto points = points_of(sweeps, settings);
+    return points ? std::string("no error") : points.error().message;
+  };
+  const Sweep tp{"parallelism.tp", {"1", "2"}}, pp{"parallelism.pp", {"1", "2"}}, all{"parallelism", {"auto"}};
+  EXPECT_EQ(error({tp, pp}, {*setting_from("parallelism.dp=4")}), "no error");
+  EXPECT_EQ(error({tp, pp}, {*setting_from("parallelism=auto")}), "no error");  // the settings come first
+  EXPECT_EQ(error({tp, tp}, {}), "--sweep parallelism.tp: given twice");
+  EXPECT_EQ(error({tp, all}, {}), "--sweep parallelism: contains the swept key parallelism.tp");
+  EXPECT_EQ(error({tp}, {*setting_from("parallelism.tp=4")}), "--sweep parallelism.tp: --set parallelism.tp=4 would have no effect");
+  EXPECT_EQ(error({all}, {*setting_from("parallelism.tp=4")}), "--sweep parallelism: --set parallelism.tp=4 would have no effect");
+  EXPECT_EQ(error({}, {*setting_from("batch.global=4"), *setting_from("batch.global=8")}),
+            "--set batch.global: given twice, with \"4\" and \"8\"");
+}
+
+TEST(Settings, AKeyOfThePlatformWithoutItsPrefix) {
+  for (const char* key : {"node.count", "ingest.line", "fabric.topology.ports", "node"})
+    EXPECT_EQ(setting_from(std::string(key) + "=2").error().hint, "did you mean platform." + std::string(key) + "?");
+  EXPECT_EQ(setting_from("count=2").error().hint.substr(0, 12), "did you mean");
+}
+
 TEST(Apply, ChangesOnlyItsOwnFile) {
   io::Value job = parsed("model: llama-2-7b\nparallelism: {tp: 1}\n");
   ASSERT_TRUE(apply({*setting_from("parallelism.tp=4"), *setting_from("platform.node.count=2")}, false, job));

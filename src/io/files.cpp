@@ -9,6 +9,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/text.hpp"
@@ -22,6 +25,17 @@ struct Descriptor {
     if (fd >= 0) ::close(fd);
   }
 };
+
+// What was read so far. Kept for the whole process: a command that ends by writing a file may have read it deep below.
+struct ReadFiles {
+  std::mutex lock;
+  std::set<std::pair<dev_t, ino_t>> files;
+};
+
+ReadFiles& read_files() {
+  static ReadFiles files;
+  return files;
+}
 
 tl::unexpected<Error> system_error(const std::string& path, const char* doing, ErrorKind kind, std::string hint = {}) {
   return fail({kind, fmt::format("cannot {}: {}", doing, std::strerror(errno)), {path, 0}, std::move(hint)});
@@ -65,6 +79,10 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit) {
     return bad_input({path, 0}, fmt::format("larger than {} MiB, which is the limit for this kind of file", limit >> 20));
   };
   if (info.st_size > limit) return too_large();
+  if (S_ISREG(info.st_mode)) {
+    const std::lock_guard guard(read_files().lock);
+    read_files().files.emplace(info.st_dev, info.st_ino);
+  }
   std::string text;
   char chunk[1 << 16];
   while (true) {
@@ -75,6 +93,13 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit) {
     text.append(chunk, std::size_t(n));
     if (std::int64_t(text.size()) > limit) return too_large();
   }
+}
+
+bool was_read(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return false;
+  const std::lock_guard guard(read_files().lock);
+  return read_files().files.contains({info.st_dev, info.st_ino});
 }
 
 Result<void> check_text(std::string_view text, const std::string& file) {
@@ -90,7 +115,9 @@ Result<void> check_text(std::string_view text, const std::string& file) {
   return {};
 }
 
-Result<void> write_file(const std::string& path, std::string_view content) {
+namespace {
+
+Result<void> replace_file(const std::string& path, std::string_view content) {
   struct stat info{};
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) return bad_input({path, 0}, "this is a directory, a file was to be written");
@@ -111,6 +138,15 @@ Result<void> write_file(const std::string& path, std::string_view content) {
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0) written = system_error(path, "replace", ErrorKind::failed);
   if (!written) ::unlink(temporary.c_str());
   return written;
+}
+
+}  // namespace
+
+Result<void> write_file(const std::string& path, std::string_view content) {
+  std::error_code problem;
+  if (!std::filesystem::is_symlink(path, problem)) return replace_file(path, content);
+  const auto target = std::filesystem::canonical(path, problem);
+  return replace_file(problem ? path : target.string(), content);  // a link that leads nowhere gives way to the file
 }
 
 }  // namespace trunkline::io

@@ -53,6 +53,19 @@ class CountingIterator {
   Position* position_;
 };
 
+// The parser's words without its code, and what it read last cut to a short cell: the file may be anything, also a secret.
+std::string parser_words(std::string words) {
+  if (const auto start = words.find("] "); start != std::string::npos) words = words.substr(start + 2);
+  if (const auto start = words.find("syntax error"); start != std::string::npos) words = words.substr(start);
+  constexpr std::string_view kLast = "last read: '";
+  const auto from = words.find(kLast), to = words.rfind('\'');
+  if (from != std::string::npos && to > from + kLast.size()) {
+    const std::string token = excerpt(std::string_view(words).substr(from + kLast.size(), to - from - kLast.size()), 30);
+    words = words.substr(0, from + kLast.size()) + token + words.substr(to);
+  }
+  return excerpt(words, 160);
+}
+
 // Builds the tree from the parser's events.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -80,11 +93,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& problem) override {
-    std::string reason = problem.what();
-    if (const auto start = reason.find("] "); start != std::string::npos) reason = reason.substr(start + 2);  // behind the library's code
-    if (const auto start = reason.find("syntax error"); start != std::string::npos) reason = reason.substr(start);
     error_ = Error{ErrorKind::bad_input,
-                   fmt::format("not valid JSON: {}", excerpt(reason, 160)),
+                   fmt::format("not valid JSON: {}", parser_words(problem.what())),
                    {*file_, line()},
                    position_.at_end ? "the file seems to be cut off: write or fetch it again"
                                     : "check the commas, quotes and brackets near this line"};
@@ -156,7 +166,7 @@ Result<Value> parse(std::string_view text, const std::string& file, bool repeate
   try {
     nlohmann::json::sax_parse(CountingIterator(text.data(), &position), CountingIterator(text.data() + text.size(), &position), &builder);
   } catch (const nlohmann::json::exception& problem) {
-    return bad_input({file, position.line}, fmt::format("not valid JSON: {}", excerpt(problem.what(), 160)));
+    return bad_input({file, position.line}, fmt::format("not valid JSON: {}", parser_words(problem.what())));
   }
   return builder.take();
 }
