@@ -138,10 +138,26 @@ namespace {
 
 void note(Prediction& p, const char* what, std::string taken) { p.assumed.emplace_back(what, std::move(taken)); }
 
+// What the job asks for and the platform says too little about: its time is missing from the answer.
+void leave_out(Prediction& p, const char* what, const std::string& why) {
+  p.not_modelled.emplace_back(what, why);
+  note(p, what, "not modelled, as free: " + why);
+}
+
+// What a platform file would have to say about the source of the data.
+std::string missing_source(const workload::Data& data) {
+  switch (data.source) {
+    case DataSource::volume: return "no storage.volume given";
+    case DataSource::local: return "no local disks given";
+    case DataSource::ingest: break;
+  }
+  return data.staging == Staging::none ? "no ingest line given" : "neither storage.volume nor local disks given";
+}
+
 void add_data_wait(const workload::Job& job, const topology::Platform& platform, Prediction& p) {
   const ReadPath path = read_path(*job.data, platform);
   if (path.samples_per_s <= 0) {
-    note(p, "data", "the platform states no read rate for the data's source: reading is taken as free");
+    leave_out(p, "data", missing_source(*job.data));
     return;
   }
   p.breakdown.data_wait_s = data_wait_s(step_without_stalls(p.breakdown), double(job.batch.global) / path.samples_per_s);
@@ -154,7 +170,7 @@ double staging_time(const workload::Job& job, const topology::Platform& platform
   if (data.source != DataSource::ingest || data.staging == Staging::none) return 0;
   const double line = ingest_rate(platform);
   if (line <= 0) {
-    note(p, "staging", "the platform states no ingest line: staging is left out");
+    leave_out(p, "staging", "no ingest line given");
     return 0;
   }
   const Store store = staging_store(platform);
@@ -227,7 +243,7 @@ void add_data_and_checkpoint(const workload::Job& job, const topology::Platform&
   if (p.checkpoint)
     p.breakdown.checkpoint_s = p.checkpoint->stall_s / double(job.checkpoint->every_steps);
   else
-    note(p, "checkpoint", "no write rate is stated for its target: its cost is left out");
+    leave_out(p, "checkpoint", job.checkpoint->to == CheckpointTarget::volume ? "no storage.volume given" : "no local disks given");
 }
 
 void add_epoch_and_cost(const workload::Job& job, const topology::Platform& platform, Prediction& p) {

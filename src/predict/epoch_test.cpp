@@ -98,7 +98,7 @@ TEST(Reading, FromWhereTheJobSays) {
 TEST(Reading, AVolumeThatStatesNothingIsSaidNotAssumed) {
   const Prediction p = predicted("data: {samples: 1e6, bytes_per_sample: 1 MB, source: volume, staging: none}\n", "");
   EXPECT_EQ(p.breakdown.data_wait_s, 0);
-  EXPECT_TRUE(says(p, "data", "no read rate"));
+  EXPECT_TRUE(says(p, "data", "not modelled, as free: neither storage.volume nor local disks given"));
 }
 
 TEST(Reading, TheStepIsTheLongerOfComputingAndReading) {

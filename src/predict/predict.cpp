@@ -259,6 +259,7 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   TRUNKLINE_TRY(check_length(job, step.parts));
   p.detail = step.detail;
   p.slots = std::move(step.slots);
+  p.lanes = std::move(step.lanes);
   p.breakdown = breakdown_of(step.parts);
   p.memory.parts = memory_at_once(job);
   p.memory.per_gpu = p.memory.parts.total();

@@ -101,7 +101,9 @@ struct Prediction {
   Interval interval;
   std::optional<FabricUse> fabric;  // with Network::flow, where the job leaves NVLink domains
   std::vector<std::pair<std::string, std::string>> assumed;
+  std::vector<std::pair<std::string, std::string>> not_modelled;  // what the job asks for and the platform says too little about, why
   std::vector<timeline::PipelineSlot> slots;
+  std::vector<timeline::StageLane> lanes;
 };
 
 // What limits traffic between nodes.

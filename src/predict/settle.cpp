@@ -83,7 +83,10 @@ Result<Job> finish(Job job, const topology::Platform& platform) {
   const Bytes capacity = platform.node.gpu.memory;
   if (job.open.sequence_parallel) {
     job.parallelism.sequence_parallel = workload::behaviour_of(job, platform.node.gpu.generation).sequence_parallel;
-    if (job.parallelism.sequence_parallel) note(job, "sequence_parallel", "true (the framework's habit)");
+    if (job.parallelism.tp > 1) {
+      note(job, "parallelism.sequence_parallel",
+           fmt::format("{} (the habit of {})", job.parallelism.sequence_parallel, workload::name_of(job.framework)));
+    }
   }
   if (job.open.recompute) {
     recompute_least(job, capacity);

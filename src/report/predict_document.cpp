@@ -45,6 +45,13 @@ std::string misfit_words(const PredictionEntry& entry) {
   return out + " It would fit with: " + join(changes, "; ") + ".";
 }
 
+// "staging not modelled (no ingest line given)".
+std::string not_modelled_words(const PredictionEntry& entry) {
+  std::vector<std::string> parts;
+  for (const auto& [part, why] : entry.prediction->not_modelled) parts.push_back(fmt::format("{} not modelled, {}", part, why));
+  return fmt::format("{}: {}: taken as free.", entry.platform, join(parts, "; "));
+}
+
 // The job in words where all predictions are of the same one; a sweep may change it.
 std::string common_words(const PredictionSet& set) {
   std::string common;
@@ -105,6 +112,8 @@ Document predictions_document(const PredictionSet& set, const Context& context) 
       document.blocks.emplace_back(Paragraph{name_of(entry) + ": " + entry.error.text(), Tone::bad, 2});
     else if (!set.swept() && !entry.prediction->memory.fits)
       document.blocks.emplace_back(Paragraph{misfit_words(entry), Tone::bad, 2});
+    if (entry.prediction && !set.swept() && !entry.prediction->not_modelled.empty())
+      document.blocks.emplace_back(Paragraph{not_modelled_words(entry), Tone::bad, 2});
   }
   add_assumed(set, document);
   document.data = prediction_data(set);

@@ -16,7 +16,7 @@ Json money_json(const std::optional<Money>& money) {
 Json job_json(const workload::Job& job) {
   return {{"file", or_null(job.file)},
           {"model", job.model.name},
-          {"parameters", std::int64_t(job.model.parameters())},
+          {"parameters", std::int64_t(std::min(job.model.parameters(), 9e18))},
           {"kind", workload::name_of(job.kind)},
           {"framework", workload::name_of(job.framework)},
           {"compute_precision", catalog::name_of(job.precision.compute)},
@@ -164,6 +164,7 @@ Json prediction_json(const Prediction& p) {
   out["network"] = fabric_json(p.fabric);
   out["job"] = job_json(p.job);
   out["assumed"] = object_of(p.assumed);
+  out["not_modelled"] = object_of(p.not_modelled);
   return out;
 }
 
@@ -179,30 +180,6 @@ Json entry_json(const PredictionEntry& entry) {
   return out;
 }
 
-Json lane_name(std::size_t process, int stage, const std::string& name) {
-  return {{"name", stage < 0 ? "process_name" : "thread_name"},
-          {"ph", "M"},
-          {"pid", process},
-          {"tid", std::max(stage, 0)},
-          {"args", {{"name", name}}}};
-}
-
-void add_lanes(const Prediction& p, std::size_t process, Json& events) {
-  constexpr double kMicrosecond = 1e-6;  // of a picosecond
-  events.push_back(lane_name(process, -1, p.platform));
-  for (int stage = 0; stage < p.job.parallelism.pp; ++stage) events.push_back(lane_name(process, stage, "stage " + std::to_string(stage)));
-  for (const auto& slot : p.slots) {
-    events.push_back({{"name", (slot.backward ? "B" : "F") + std::to_string(slot.micro_batch)},
-                      {"cat", slot.backward ? "backward" : "forward"},
-                      {"ph", "X"},
-                      {"pid", process},
-                      {"tid", slot.stage},
-                      {"ts", double(slot.start) * kMicrosecond},
-                      {"dur", double(slot.end - slot.start) * kMicrosecond},
-                      {"args", {{"micro_batch", slot.micro_batch}, {"chunk", slot.chunk}}}});
-  }
-}
-
 }  // namespace
 
 std::string predictions_json(const PredictionSet& set, const Context& context) {
@@ -215,17 +192,6 @@ std::string predictions_json(const PredictionSet& set, const Context& context) {
   }
   out["context"] = context_json(context);
   return text_of(out);
-}
-
-std::string timeline_json(const PredictionSet& set, const Context& context) {
-  Json out;
-  out["traceEvents"] = Json::array();
-  for (std::size_t i = 0; i < set.entries.size(); ++i) {
-    if (set.entries[i].prediction) add_lanes(*set.entries[i].prediction, i, out["traceEvents"]);
-  }
-  out["displayTimeUnit"] = "ms";
-  out["otherData"] = context_json(context);
-  return out.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace trunkline::report

@@ -34,7 +34,8 @@ Document predictions_document(const PredictionSet& set, const Context& context);
 
 std::string predictions_json(const PredictionSet& set, const Context& context);
 
-// Chrome's trace format (https://ui.perfetto.dev): one process a prediction, one lane a pipeline stage.
+// Chrome's trace format (https://ui.perfetto.dev): one process a prediction, one lane a pipeline stage, whose events fill the step
+// without a gap or an overlap.
 std::string timeline_json(const PredictionSet& set, const Context& context);
 
 }  // namespace trunkline::report

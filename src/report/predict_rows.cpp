@@ -22,6 +22,7 @@ struct TimeUnit {
 };
 
 constexpr TimeUnit kStepUnits[] = {{"s", 1, 0.1}, {"ms", 1e-3}};
+constexpr TimeUnit kShortUnits[] = {{"min", 60}, {"s", 1}, {"ms", 1e-3}};
 constexpr TimeUnit kLongUnits[] = {{"days", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
 
 // The largest unit in which every value reads well, unless another then needs more than four digits.
@@ -36,7 +37,12 @@ TimeUnit unit_for(std::span<const TimeUnit> units, double smallest, double large
 }
 
 // Below a thousandth of its unit a figure only says that it is small.
-std::string figure(double value) { return value > 0 && value < 0.001 ? "<0.001" : grouped(value); }
+std::string figure(double value) {
+  if (std::isinf(value)) return "never ends";
+  return value > 0 && value < 0.001 ? "<0.001" : grouped(value);
+}
+
+bool left_out(const Prediction& p, const std::string& part);
 
 using Value = std::function<std::optional<double>(const Prediction&)>;
 using Words = std::function<std::string(const Prediction&)>;
@@ -85,6 +91,16 @@ class ComparisonTable {
   }
 
   void percent(const std::string& name, const Value& of) { number(name, "%", of, true, 0.01); }
+
+  // The line `row` says where the platform states too little for `part` of the job: a zero there would look like an answer.
+  void not_modelled(const std::string& row, const std::string& part) {
+    const auto line = std::find_if(table_.rows.begin(), table_.rows.end(), [&](const auto& cells) { return cells[0].text == row; });
+    if (line == table_.rows.end()) return;
+    for (std::size_t i = 0; i < set_.entries.size(); ++i) {
+      const auto& p = set_.entries[i].prediction;
+      if (p && left_out(*p, part)) (*line)[i + 2] = Cell("not modelled", Tone::bad);
+    }
+  }
 
   void range(const std::string& name, TimeUnit unit, const Value& low, const Value& high) {
     std::vector<Cell> row = {name, unit.name};
@@ -136,10 +152,15 @@ class ComparisonTable {
     double smallest = INFINITY, largest = 0;
     for (const auto& entry : set_.entries) {
       const double value = entry.prediction ? of(*entry.prediction).value_or(0) : 0;
-      if (value > 0) smallest = std::min(smallest, value);
-      largest = std::max(largest, value);
+      if (value > 0 && std::isfinite(value)) smallest = std::min(smallest, value);
+      if (std::isfinite(value)) largest = std::max(largest, value);
     }
     return unit_for(units, smallest, largest);
+  }
+
+  bool any(const std::function<bool(const Prediction&)>& has) const {
+    return std::any_of(set_.entries.begin(), set_.entries.end(),
+                       [&](const auto& entry) { return entry.prediction && has(*entry.prediction); });
   }
 
   void gap() { table_.gap(); }
@@ -154,6 +175,10 @@ class ComparisonTable {
   const PredictionSet& set_;
   Table table_;
 };
+
+bool left_out(const Prediction& p, const std::string& part) {
+  return std::any_of(p.not_modelled.begin(), p.not_modelled.end(), [&](const auto& pair) { return pair.first == part; });
+}
 
 // One figure of an optional part of a prediction.
 template <class Part>
@@ -188,6 +213,8 @@ void add_step(ComparisonTable& t) {
   t.percent("  waiting for data", share(&predict::Breakdown::data_wait_s));
   t.percent("  checkpoint stall", share(&predict::Breakdown::checkpoint_s));
   t.percent("  host and launch gaps", share(&predict::Breakdown::other_s));
+  t.not_modelled("  waiting for data", "data");
+  t.not_modelled("  checkpoint stall", "checkpoint");
   t.gap();
 }
 
@@ -255,6 +282,11 @@ void add_epoch(ComparisonTable& t) {
   const TimeUnit epoch = t.unit_of(kLongUnits, of(&Prediction::epoch, &Epoch::s));
   t.time("epoch", epoch, of(&Prediction::epoch, &Epoch::s));
   t.time("  staging the data", epoch, of(&Prediction::epoch, &Epoch::staging_s));
+  t.time("    of it beside training", epoch, [](const Prediction& p) {
+    const bool hidden = p.epoch && p.epoch->staging_hidden_s > 0;
+    return hidden ? std::optional<double>(p.epoch->staging_hidden_s) : std::nullopt;
+  });
+  t.not_modelled("  staging the data", "staging");
   t.time("  computation", epoch, of(&Prediction::epoch, &Epoch::compute_s));
   t.time("  synchronisation", epoch, of(&Prediction::epoch, &Epoch::sync_s));
   t.time("  rest", epoch, of(&Prediction::epoch, &Epoch::rest_s));
@@ -264,6 +296,27 @@ void add_epoch(ComparisonTable& t) {
   t.time("  lost to failures", job, of(&Prediction::run, &JobTime::failure_s));
   t.money("price of an hour", [](const Prediction& p) { return p.hour; }, false);
   t.money("cost of the job", [](const Prediction& p) { return p.cost; }, true);
+  t.money("  and of its storage", [](const Prediction& p) { return p.storage_cost; }, true);
+}
+
+void add_checkpoint(ComparisonTable& t) {
+  using predict::Checkpointing;
+  const bool any = t.any([](const Prediction& p) { return p.checkpoint.has_value(); });
+  if (!any) return;
+  t.gap();
+  const Value write = of(&Prediction::checkpoint, &Checkpointing::write_s);
+  t.number(
+      "checkpoint", "GB",
+      [](const Prediction& p) { return p.checkpoint ? std::optional<double>(as_gbytes(p.checkpoint->bytes)) : std::nullopt; }, false);
+  t.time("  time to write one", t.unit_of(kShortUnits, write), write);
+  t.number(
+      "  one every", "steps",
+      [](const Prediction& p) { return p.checkpoint ? std::optional<double>(double(p.job.checkpoint->every_steps)) : std::nullopt; },
+      false);
+  t.number("  best for these failures", "steps", [](const Prediction& p) {
+    const bool known = p.checkpoint && p.checkpoint->best_every_steps > 0;
+    return known ? std::optional<double>(p.checkpoint->best_every_steps) : std::nullopt;
+  });
 }
 
 void add_bottleneck(ComparisonTable& t) {
@@ -315,6 +368,7 @@ Table comparison_table(const PredictionSet& set) {
   add_rates(t, set);
   add_memory(t);
   add_epoch(t);
+  add_checkpoint(t);
   add_bottleneck(t);
   return t.take();
 }

@@ -181,9 +181,15 @@ const std::vector<DataColumn>& data_columns() {
       {"efficiency", [](const Prediction& p) { return exact(p.scaling.efficiency); }},
       {"epoch_s", [](const Prediction& p) { return p.epoch ? exact(p.epoch->s) : std::string(); }},
       {"staging_s", [](const Prediction& p) { return p.epoch ? exact(p.epoch->staging_s) : std::string(); }},
+      {"staging_hidden_s", [](const Prediction& p) { return p.epoch ? exact(p.epoch->staging_hidden_s) : std::string(); }},
       {"total_s", [](const Prediction& p) { return p.run ? exact(p.run->total_s) : std::string(); }},
       {"cost", [](const Prediction& p) { return p.cost ? exact(p.cost->amount) : std::string(); }},
+      {"storage_cost", [](const Prediction& p) { return p.storage_cost ? exact(p.storage_cost->amount) : std::string(); }},
       {"currency", [](const Prediction& p) { return p.cost ? p.cost->currency : std::string(); }},
+      {"checkpoint_best_every_steps",
+       [](const Prediction& p) {
+         return p.checkpoint && p.checkpoint->best_every_steps > 0 ? exact(p.checkpoint->best_every_steps) : std::string();
+       }},
       {"bottleneck_trunk", [](const Prediction& p) { return predict::name_of(p.bottleneck.trunk); }},
       {"bottleneck_link", [](const Prediction& p) { return p.bottleneck.link; }},
       {"bottleneck_share", [](const Prediction& p) { return exact(p.bottleneck.share); }},

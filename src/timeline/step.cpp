@@ -348,7 +348,23 @@ class StepTimer {
     d.busiest_stage = busiest;
     d.recompute_s = all.recompute * m;
     result.slots = timeline.slots;
+    if (!result.slots.empty()) result.lanes = lanes_of(result.slots);
     return result;
+  }
+
+  std::vector<StageLane> lanes_of(const std::vector<PipelineSlot>& slots) const {
+    std::vector<StageLane> lanes;
+    for (int s = 0; s < stages_; ++s) {
+      const Tail t = tail(s);
+      lanes.push_back({0, ps(t.gather), ps(t.reduce) + ps(t.contention), ps(t.optimizer) + ps(t.other)});
+    }
+    const bool own_starts =
+        chunks_ == 1 && (p_.schedule == workload::Schedule::zero_bubble_1p || p_.schedule == workload::Schedule::zero_bubble_2p);
+    if (!own_starts) return lanes;
+    for (const PipelineSlot& slot : slots) {  // a stage's first one is a forward of micro-batch 0
+      if (slot.micro_batch == 0 && !slot.backward) lanes[std::size_t(slot.stage)].start = slot.start;
+    }
+    return lanes;
   }
 
   const StepInput& in_;

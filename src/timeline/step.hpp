@@ -42,10 +42,21 @@ struct StepInput {
   double compute_factor = 1;                  // fitted: time of kernels and of their launches × this (a framework and GPU generation)
 };
 
+// What a pipeline stage does around its passes, for a picture of the step. It starts at `start` (zero-bubble stages begin one after
+// the other, and so does their next step), fetches weights, runs its slots that much later, reduces gradients, waits for all others to
+// have done so, and updates.
+struct StageLane {
+  Picoseconds start = 0;
+  Picoseconds fetch = 0;   // weights that no pass hides
+  Picoseconds reduce = 0;  // gradients that no pass hides, and what hidden ones cost the passes
+  Picoseconds update = 0;  // optimizer and host
+};
+
 struct StepResult {
   StepParts parts;
   StepDetail detail;
-  std::vector<PipelineSlot> slots;
+  std::vector<PipelineSlot> slots;  // both filled when asked for
+  std::vector<StageLane> lanes;
 };
 
 // Cost: O(distinct layers × operations + stages × micro-batches). Ignores: stragglers, the loader, checkpoints (predict adds

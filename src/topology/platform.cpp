@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.hpp"
 #include "topology/node_reader.hpp"
@@ -240,6 +241,14 @@ void read_money_and_time(const io::Value& root, Platform& platform) {
   platform.measured = io::get_text(root, "measured").value_or("");
 }
 
+// A rack-scale type such as gb200-nvl72 is counted in compute trays, and a name with 72 in it does not say so.
+std::optional<std::string> part_of_domain(const Platform& platform) {
+  const NodeType& node = platform.node;
+  if (node.gpu_links != GpuLinks::nvswitch || node.link_domain <= node.gpus || platform.gpus() >= node.link_domain) return std::nullopt;
+  return fmt::format("{} compute tray{} of {} GPUs = {} GPUs; the {} GPUs that share one NVLink domain are count: {}", platform.nodes,
+                     platform.nodes == 1 ? "" : "s", node.gpus, platform.gpus(), node.link_domain, node.link_domain / node.gpus);
+}
+
 }  // namespace
 
 Result<Platform> platform_from(const io::Value& value) {
@@ -251,6 +260,7 @@ Result<Platform> platform_from(const io::Value& value) {
   platform.node = std::move(node);
   platform.nodes = int(io::get_integer(block, "count").value_or(1));
   if (!block.find("count")) platform.assumed.emplace_back("node.count", "1 node (not stated)");
+  if (const auto note = part_of_domain(platform)) platform.assumed.emplace_back("node", *note);
   TRUNKLINE_TRY(read_fabric(value, block, platform));
   TRUNKLINE_TRY(read_ingest(value, platform));
   TRUNKLINE_TRY(read_storage(value, platform));

@@ -178,9 +178,6 @@ void read_parallelism(const io::Value& value, Job& job, Notes& notes) {
   const auto stated = io::get_bool(block, "sequence_parallel");
   job.open.sequence_parallel = !stated;
   p.sequence_parallel = stated.value_or(behaviour_of(job.framework, catalog::Generation::other).sequence_parallel);
-  if (!stated && (p.tp > 1 || job.open.tp)) {
-    notes.add("parallelism.sequence_parallel", fmt::format("{} (the habit of {})", p.sequence_parallel, name_of(job.framework)));
-  }
 }
 
 void read_data(const io::Value& value, Job& job, Notes& notes) {

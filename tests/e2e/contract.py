@@ -126,21 +126,51 @@ class Prediction(unittest.TestCase):
 
 
 class Timeline(unittest.TestCase):
-    def test_is_a_trace_with_one_lane_a_stage(self):
+    def trace(self, job, platform, *more):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "t.json")
-            p = answer("predict", "examples/llama3-405b/job.yaml", "--platform", "examples/llama3-405b/platform.yaml", "--timeline", path)
+            p = answer("predict", job, "--platform", platform, "--timeline", path, *more)
             with open(path, encoding="utf-8") as file:
-                events = [e for e in json.load(file)["traceEvents"] if e["ph"] == "X"]
+                return p, [e for e in json.load(file)["traceEvents"] if e["ph"] == "X"]
+
+    def check_lanes(self, p, events):
+        """Each lane's events follow each other without a gap or an overlap, and their durations add up to the step."""
+        for stage in range(p["parallelism"]["pp"]):
+            lane = sorted((e["ts"], e["dur"]) for e in events if e["tid"] == stage)
+            for before, after in zip(lane, lane[1:]):
+                self.assertAlmostEqual(before[0] + before[1], after[0], delta=1e-5 + 1e-9 * after[0])  # microseconds
+            self.assertAlmostEqual(sum(e[1] for e in lane) * 1e-6, p["step_s"], delta=1e-9 * p["step_s"])
+            idle = sum(e["dur"] for e in events if e["tid"] == stage and e["cat"] == "bubble") * 1e-6
+            if stage == p["detail"]["busiest_stage"]:
+                self.assertAlmostEqual(idle, p["breakdown"]["bubble_s"], delta=1e-9 * p["step_s"])
+
+    def passes(self, p, events, split=False):
+        """Every micro-batch goes through every chunk of every stage once each way."""
         q = p["parallelism"]
         micro_batches = p["job"]["global_batch"] // q["dp"] // q["micro_batch"]
-        self.assertEqual(2 * micro_batches * q["pp"] * q["vpp"], len(events))
-        self.assertEqual(set(range(q["pp"])), {e["tid"] for e in events})
-        for stage in range(q["pp"]):
-            lane = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e["tid"] == stage)
-            for before, after in zip(lane, lane[1:]):
-                self.assertLessEqual(before[1], after[0] + 1e-3)  # microseconds
-            self.assertLessEqual(lane[-1][1] * 1e-6, p["step_s"] * (1 + 1e-9))
+        ways = ["forward", "backward"] + (["weight gradients"] if split else [])
+        expected = sorted((s, c, m, way) for s in range(q["pp"]) for c in range(q["vpp"]) for m in range(micro_batches) for way in ways)
+        found = sorted((e["tid"], e["args"]["chunk"], e["args"]["micro_batch"], e["cat"]) for e in events if "chunk" in e["args"])
+        self.assertEqual(expected, found)
+
+    def test_fills_the_step_of_an_interleaved_pipeline(self):
+        p, events = self.trace("examples/llama3-405b/job.yaml", "examples/llama3-405b/platform.yaml")
+        self.check_lanes(p, events)
+        self.passes(p, events)
+
+    def test_shows_every_schedule(self):
+        for schedule in ("1f1b", "gpipe", "zero-bubble-1p", "zero-bubble-2p"):
+            p, events = self.trace("tests/golden/input/job.yaml", "tests/golden/input/platform.yaml", "--set", "parallelism.pp=4", "--set",
+                                   f"parallelism.schedule={schedule}")
+            self.check_lanes(p, events)
+            self.passes(p, events, split=schedule.startswith("zero"))
+
+    def test_shows_what_surrounds_the_passes(self):
+        p, events = self.trace("examples/clip-100m/job.yaml", "examples/clip-100m/provider-a.yaml")
+        self.check_lanes(p, events)
+        waits = [e["dur"] * 1e-6 for e in events if e["cat"] == "data"]
+        self.assertAlmostEqual(sum(waits), p["breakdown"]["data_wait_s"], delta=1e-9)
+        self.assertIn("optimizer", {e["cat"] for e in events})
 
 
 class Properties(unittest.TestCase):
