@@ -6,6 +6,7 @@
 #   tests/golden/**/NAME.test    test golden.NAME                           (runs the program, compares what it prints)
 #   tests/compile_fail/NAME.cpp  test compile_fail.NAME
 #   tests/e2e/NAME.{sh,py}       test e2e.NAME                              (gets the program's path in $TRUNKLINE)
+#   tests/slow/NAME.py           test slow.NAME                             (the same; takes long, or needs a quiet or special machine)
 #   tools/NAME_test.py, tests/**/NAME_test.py   test tool.NAME
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 option(TRUNKLINE_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
@@ -63,6 +64,13 @@ if(TARGET trunkline)
     else()
       trunkline_test(${name} e2e COMMAND bash ${file})
     endif()
+  endforeach()
+  file(GLOB files CONFIGURE_DEPENDS ${tests}/slow/*.py)
+  foreach(file ${files})
+    get_filename_component(name ${file} NAME_WE)
+    trunkline_test(${name} slow COMMAND ${Python3_EXECUTABLE} ${file})
+    set_property(TEST slow.${name} APPEND PROPERTY ENVIRONMENT
+      "TRUNKLINE_BUILD=${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}${TRUNKLINE_SANITIZE}")
   endforeach()
 endif()
 
