@@ -24,7 +24,8 @@ bool same_file(const std::string& a, const std::string& b) {
   std::error_code problem;
   if (fs::exists(a, problem) && !fs::is_regular_file(a, problem)) return false;
   if (fs::equivalent(a, b, problem)) return true;
-  const fs::path one = fs::weakly_canonical(a, problem), other = fs::weakly_canonical(b, problem);
+  const fs::path one = fs::weakly_canonical(fs::absolute(a, problem), problem),
+                 other = fs::weakly_canonical(fs::absolute(b, problem), problem);
   return !problem && one == other;
 }
 

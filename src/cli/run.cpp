@@ -99,6 +99,7 @@ Result<int> run_command(int count, const char* const* arguments, Output& output)
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
+  app.require_subcommand(0, 1);  // `help predict` is one command with the word predict
   bool help = false, version = false;
   app.add_flag("-h,--help", help, "this page");
   app.add_flag("--version", version, "the version");

@@ -94,7 +94,8 @@ class ComparisonTable {
 
   // The line `row` says where the platform states too little for `part` of the job: a zero there would look like an answer.
   void not_modelled(const std::string& row, const std::string& part) {
-    const auto line = std::find_if(table_.rows.begin(), table_.rows.end(), [&](const auto& cells) { return cells[0].text == row; });
+    const auto line =
+        std::find_if(table_.rows.begin(), table_.rows.end(), [&](const auto& cells) { return !cells.empty() && cells[0].text == row; });
     if (line == table_.rows.end()) return;
     for (std::size_t i = 0; i < set_.entries.size(); ++i) {
       const auto& p = set_.entries[i].prediction;
