@@ -98,7 +98,7 @@ TEST(Reading, FromWhereTheJobSays) {
 TEST(Reading, AVolumeThatStatesNothingIsSaidNotAssumed) {
   const Prediction p = predicted("data: {samples: 1e6, bytes_per_sample: 1 MB, source: volume, staging: none}\n", "");
   EXPECT_EQ(p.breakdown.data_wait_s, 0);
-  EXPECT_TRUE(says(p, "data", "not modelled, as free: neither storage.volume nor local disks given"));
+  EXPECT_TRUE(says(p, "data", "not modelled, as free: no storage.volume given"));
 }
 
 TEST(Reading, TheStepIsTheLongerOfComputingAndReading) {
@@ -169,7 +169,7 @@ TEST(Checkpoints, NoWriteRateIsSaid) {
   const Prediction p = predicted("checkpoint: {every: 10 steps, to: volume, mode: sync}\n", "");
   EXPECT_EQ(p.breakdown.checkpoint_s, 0);
   EXPECT_FALSE(p.checkpoint);
-  EXPECT_TRUE(says(p, "checkpoint", "no write rate"));
+  EXPECT_TRUE(says(p, "checkpoint", "not modelled, as free: no storage.volume given"));
 }
 
 TEST(Checkpoints, TheStepCarriesItsPart) {

@@ -109,9 +109,8 @@ class ComparisonTable {
       if (!entry.prediction)
         row.emplace_back("–");
       else
-        row.push_back(
-            cell(significant(*low(*entry.prediction) / unit.seconds) + " – " + significant(*high(*entry.prediction) / unit.seconds),
-                 *entry.prediction, true));
+        row.push_back(cell(grouped(*low(*entry.prediction) / unit.seconds) + " – " + grouped(*high(*entry.prediction) / unit.seconds),
+                           *entry.prediction, true));
     }
     table_.add(std::move(row));
   }

@@ -173,11 +173,7 @@ Result<void> read_nic_part(const io::Value& block, const Where& where, NodeType&
     return bad_input(where, "nics: neither a catalogued `part` nor a `rate` is given",
                      "write part: cx7-ndr, or kind: infiniband and rate: 400 Gb/s");
   }
-  if (const auto efficiency = io::get_number(block, "efficiency")) {
-    if (*efficiency <= 0)
-      return bad_input(where_of(block, "efficiency"), "efficiency: 0 would carry nothing", "expected a share above 0 and at most 1");
-    nics.efficiency = *efficiency;
-  }
+  if (const auto efficiency = io::get_number(block, "efficiency")) nics.efficiency = *efficiency;
   if (nics.part.empty() || nics.efficiency <= 0) take_from_nearest(nics, nics.efficiency > 0, notes);
   return {};
 }

@@ -172,8 +172,6 @@ Result<void> read_ingest(const io::Value& root, Platform& platform) {
   TRUNKLINE_ASSIGN(line, positive_rate(*block, "line"));
   ingest.line = line.value_or(Bandwidth{});
   const auto efficiency = io::get_number(*block, "efficiency");
-  if (efficiency && *efficiency <= 0)
-    return bad_input(where_of(*block, "efficiency"), "efficiency: 0 would carry nothing", "expected a share above 0 and at most 1");
   if (efficiency)
     ingest.efficiency = *efficiency;
   else
@@ -260,7 +258,7 @@ Result<Platform> platform_from(const io::Value& value) {
   platform.node = std::move(node);
   platform.nodes = int(io::get_integer(block, "count").value_or(1));
   if (!block.find("count")) platform.assumed.emplace_back("node.count", "1 node (not stated)");
-  if (const auto note = part_of_domain(platform)) platform.assumed.emplace_back("node", *note);
+  if (const auto note = part_of_domain(platform)) platform.assumed.emplace_back("node.count", *note);
   TRUNKLINE_TRY(read_fabric(value, block, platform));
   TRUNKLINE_TRY(read_ingest(value, platform));
   TRUNKLINE_TRY(read_storage(value, platform));

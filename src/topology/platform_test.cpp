@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"several nodes, NICs taken away by a word", "node:\n  type: hgx-h100\n  count: 2\n  nics: none\n", 4,
                 "2 nodes must reach each other", "count"},
         Mistake{"efficiency above one", "node:\n  type: hgx-h100\n  nics:\n    efficiency: 1.2\n", 4, "above 1", "at most 1"},
-        Mistake{"efficiency zero", "node:\n  type: hgx-h100\n  nics:\n    efficiency: 0\n", 4, "would carry nothing", "above 0"},
+        Mistake{"efficiency zero", "node:\n  type: hgx-h100\n  nics:\n    efficiency: 0\n", 4, "0 is below 0.001", "at least 0.001"},
         Mistake{"ingest efficiency above one", "node: {type: hgx-h100}\ningest:\n  line: 10 Gb/s\n  efficiency: 94\n", 4, "above 1",
                 "at most 1"},
         Mistake{"rate of zero", "node: {type: hgx-h100, count: 2}\nfabric:\n  rate: 0 Gb/s\n", 3, "rate of zero", "leave the key out"},

@@ -24,17 +24,27 @@ std::string name_from(const std::string& path) {
 bool is_path(const std::string& text) { return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".yaml"); }
 
 Result<Model> model_at(const io::Value& config, const std::string& base_directory) {
-  const std::string& text = config.text();
-  if (!is_path(text)) {
-    auto model = builtin_model(text);
-    if (!model) model.error().where = config.where();
-    return model;
-  }
   namespace fs = std::filesystem;
   std::error_code ignored;
+  const std::string& text = config.text();
   const fs::path beside = fs::path(base_directory) / text;
+  if (!is_path(text)) {
+    auto model = builtin_model(text);
+    if (model) return model;
+    model.error().where = config.where();
+    if (fs::exists(beside, ignored) || fs::exists(text, ignored))
+      model.error().hint = fmt::format("a file of your own is written with its folder: config: ./{}{}", excerpt(text),
+                                       fs::is_directory(beside, ignored) || fs::is_directory(text, ignored) ? "/config.json" : "");
+    return model;
+  }
   for (const fs::path& candidate : {beside, fs::path(text)}) {
-    if (fs::exists(candidate, ignored)) return read_model(candidate.lexically_normal().string());
+    if (!fs::exists(candidate, ignored)) continue;
+    const std::string path = candidate.lexically_normal().string();
+    if (!fs::is_directory(candidate, ignored)) return read_model(path);
+    return bad_input(config.where(), fmt::format("config: {} is a directory, expected a file", excerpt(path, 200)),
+                     fs::exists(candidate / "config.json", ignored)
+                         ? fmt::format("did you mean {}?", (fs::path(text) / "config.json").string())
+                         : "a Hugging Face config.json, or a YAML file of model keys");
   }
   return bad_input(config.where(), fmt::format("config: no file {} beside the job file or in the current directory", config.describe()),
                    fmt::format("looked for {}; a built-in name works too: {}", beside.lexically_normal().string(),
@@ -55,7 +65,7 @@ std::vector<std::string> builtin_model_names() {
 Result<Model> builtin_model(const std::string& name) {
   const auto text = io::embedded_file(std::string(kFolder) + name + std::string(kFile));
   if (!text) {
-    return bad_input({}, fmt::format("no built-in model is named \"{}\"", name.substr(0, 60)),
+    return bad_input({}, fmt::format("no built-in model is named \"{}\"", excerpt(name)),
                      or_short_form(did_you_mean(name, builtin_model_names())));
   }
   TRUNKLINE_ASSIGN(value, io::parse_json(*text, fmt::format("built-in models/{}/config.json", name)));
@@ -64,6 +74,9 @@ Result<Model> builtin_model(const std::string& name) {
 
 Result<Model> read_model(const std::string& path) {
   TRUNKLINE_ASSIGN(value, io::read_value(path));
+  if (!value.is_map())
+    return bad_input(value.where(), fmt::format("found {}, expected the configuration of a model", value.describe()),
+                     "a Hugging Face config.json, or a YAML file of model keys");
   return model_from(value, name_from(path));
 }
 

@@ -14,22 +14,23 @@ namespace {
 
 using predict::Prediction;
 
-// Values of one key, from what makes a job quick to what makes it slow; the ends are at the bounds that the readers set.
+// Values of one key, from what makes a step quick to what makes it slow; the ends are at the bounds that the readers set.
 struct Ladder {
   const char* key;
   std::vector<const char*> values;
+  bool step_only = false;  // an epoch has fewer steps of a larger batch, and rare checkpoints cost more in failures
 };
 
 const std::vector<Ladder>& job_ladders() {
   static const std::vector<Ladder> all = {
       {"batch.sequence", {"128", "4096", "131072", "10000000"}},
-      {"batch.global", {"64", "4096", "1048576", "99999744"}},
+      {"batch.global", {"64", "4096", "1048576", "99999744"}, true},
       {"model.layers", {"4", "32", "1000", "10000"}},
       {"model.ffn", {"1024", "16384", "9999360"}},
       {"model.vocab", {"1000", "32000", "100000000"}},
       {"data.samples", {"1", "1e6", "1e15"}},
       {"data.bytes_per_sample", {"1 B", "1 MB", "1 TB"}},
-      {"checkpoint.every", {"9000000000000000 steps", "1000 steps", "1 step"}},
+      {"checkpoint.every", {"9000000000000000 steps", "1000 steps", "1 step"}, true},
       {"run.steps", {"1", "1000", "1e15"}},
   };
   return all;
@@ -150,15 +151,15 @@ void expect_sound(const Prediction& p, const std::string& what) {
   }
 }
 
-// Moves one key of `c` one step towards slow; false where there is none to move.
-bool slow_down(Rng& rng, Case& c) {
+// Moves one key of `c` one step towards slow; nothing where there is none to move.
+const Ladder* slow_down(Rng& rng, Case& c) {
   const bool of_job = rng.below(2) == 0;
   const auto& ladders = of_job ? job_ladders() : platform_ladders();
   auto& steps = of_job ? c.job : c.platform;
   const std::size_t i = rng.below(ladders.size());
-  if (steps[i] < 0 || steps[i] + 1 >= int(ladders[i].values.size())) return false;
+  if (steps[i] < 0 || steps[i] + 1 >= int(ladders[i].values.size())) return nullptr;
   ++steps[i];
-  return true;
+  return &ladders[i];
 }
 
 constexpr double kLastBits = 1 - 1e-12;
@@ -166,7 +167,7 @@ constexpr double kLastBits = 1 - 1e-12;
 }  // namespace
 
 TEST(Extremes, NoAcceptedValuesGiveANegativeOrWrappedTime) {
-  constexpr int kCases = 6000;
+  constexpr int kCases = 3000;
   Rng rng(20261130);
   int predictions = 0, too_long = 0, pairs = 0;
   for (int i = 0; i < kCases; ++i) {
@@ -180,12 +181,14 @@ TEST(Extremes, NoAcceptedValuesGiveANegativeOrWrappedTime) {
     ++predictions;
     expect_sound(*before, words(quick));
     Case slow = quick;
-    if (!slow_down(rng, slow)) continue;
+    const Ladder* moved = slow_down(rng, slow);
+    if (!moved) continue;
     const auto after = predicted(slow);
     if (!after) continue;
     ++pairs;
     const std::string what = words(quick) + "\n  against " + words(slow);
     EXPECT_GE(after->step_s, before->step_s * kLastBits) << what;
+    if (moved->step_only) continue;
     if (before->epoch && after->epoch) {
       EXPECT_GE(after->epoch->s, before->epoch->s * kLastBits) << what;
     }
