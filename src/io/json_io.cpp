@@ -161,7 +161,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 Result<Value> parse(std::string_view text, const std::string& file, bool repeated_keys) {
   TRUNKLINE_TRY(check_text(text, file));
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  if (trim(text).empty()) return bad_input({file, 0}, "this file is empty, JSON was expected", "write or fetch it again");
+  if (trim(text).empty())
+    return bad_input({file, 0}, "this file is empty, JSON was expected", "the file seems to be cut off: write or fetch it again");
   Position position;
   Builder builder(file, position, repeated_keys);
   try {

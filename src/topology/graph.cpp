@@ -109,6 +109,7 @@ struct Builder {
       return;
     }
     for (const auto& link : node.mesh) {
+      if (std::max(link.a, link.b) >= node.gpus) continue;  // of a part of a node (`--baseline 2`): that GPU is not there
       Edge edge = links(link.links, double(link.links) / node.links);
       edge.latency = latency_of("link-latency");
       join(graph.find(VertexKind::gpu, link.a), graph.find(VertexKind::gpu, link.b), edge);

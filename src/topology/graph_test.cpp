@@ -181,5 +181,18 @@ TEST(Graph, NearestKeepsTies) {
   EXPECT_EQ(nearest(graph, graph.find(VertexKind::nic, 31), VertexKind::gpu), std::vector<int>{graph.find(VertexKind::gpu, 7)});
 }
 
+// A part of a node keeps the links between the GPUs that are left.
+TEST(Graph, PartsOfAMeshHaveTheirOwnLinks) {
+  for (const auto& entry : node_catalog()) {
+    for (int gpus = 1; gpus <= entry.node.gpus; ++gpus) {
+      NodeType part = entry.node;
+      part.gpus = gpus;
+      const Graph graph = build_graph(part);
+      EXPECT_EQ(graph.count(VertexKind::gpu), gpus);
+      for (const auto& edge : graph.edges) EXPECT_TRUE(edge.from >= 0 && edge.to >= 0) << entry.id;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trunkline::topology
