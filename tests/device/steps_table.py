@@ -31,10 +31,10 @@ def job(model, batch, sequence, mode, precision):
             "parallelism: {tp: 1, pp: 1, dp: 1, sharding: none}\n")
 
 
-def predict(program, folder, row):
+def predict(program, folder, row, more):
     (folder / "job.yaml").write_text(job(*row))
     (folder / "platform.yaml").write_text(PLATFORM)
-    done = subprocess.run([program, "predict", folder / "job.yaml", "--platform", folder / "platform.yaml", "--json", "-"],
+    done = subprocess.run([program, "predict", folder / "job.yaml", "--platform", folder / "platform.yaml", "--json", "-", *more],
                           capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
@@ -46,6 +46,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", default="build/release/trunkline")
     parser.add_argument("--judge", action="store_true")
+    parser.add_argument("--calibration", help="efficiencies that trunkline calibrate wrote")
     parser.add_argument("steps", nargs="?")
     options = parser.parse_args()
     if options.steps:
@@ -54,12 +55,13 @@ def main():
     else:
         rows = [(name, batch, sequence, mode, precision, None) for mode in ("eager", "compile") for precision in ("autocast", "bf16")
                 for name, (batches, sequence) in CASES.items() for batch in batches]
+    more = ["--calibration", options.calibration] if options.calibration else []
     errors = {}
     print("| model | batch | mode | weights | predicted s |" + (" measured s | kernels ran s | error |" if options.steps else ""))
     print("|---|---|---|---|---|" + ("---|---|---|" if options.steps else ""))
     with tempfile.TemporaryDirectory() as name:
         for *what, measured in rows:
-            predicted = predict(options.program, pathlib.Path(name), what)
+            predicted = predict(options.program, pathlib.Path(name), what, more)
             line = f"| {what[0]} | {what[1]} | {what[3]} | {what[4]} | {predicted:.4f} |"
             if measured:
                 error = predicted / float(measured["step_s"]) - 1
