@@ -55,7 +55,9 @@ Result<RunResult> run_collective_of(const FabricFile& file, const RunOptions& op
   result.ideal = group.bandwidth;
   result.rate = {group.algbw, group.algbw, group.algbw};
   result.simulate = seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  result.steps = fmt::format("fill {}, latency {}, contention {}", to_text(group.fill), to_text(group.latency), to_text(group.contention));
+  const auto words = [](Seconds t) { return t.si() < 1e-12 ? std::string("none") : to_text(t); };  // below the clock's tick: rounding
+  result.steps = fmt::format("bound {}, fill {}, latency {}, contention {}", to_text(group.bandwidth), words(group.fill),
+                             words(group.latency), words(group.contention));
   return result;
 }
 

@@ -95,7 +95,7 @@ TEST(FabricProperty, RunsScaleAndStayWithinBounds) {
   }
 }
 
-// A link out of service takes no flow that has another way, and the worst rate never rises by it where ways are shared out by capacity.
+// A link out of service cuts off the flows that have no other way, no others, and carries nothing.
 TEST(FabricProperty, ACutLinkCutsOffOnlyWhatItParts) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SwitchGraph graph = any_graph(seed);
