@@ -218,14 +218,15 @@ class Table {
     e.row.predicted_s = e.compute_s + predict::data_wait_s(e.compute_s, e.compute_s * (1 + share));
   }
 
-  // GPUs of one copy of the model that `e` writes: the fewest on which the table shows it.
-  double copy_of(const Entry& e) const {
-    double fewest = e.gpus;
+  // Copies of the model that `e` holds. One takes as many GPUs as it must: no GPU holds more of a state than the fullest of this
+  // file system's rows does.
+  double copies_of(const Entry& e) const {
+    double fullest = e.bytes / e.gpus;
     for (const Entry& other : entries_) {
-      if (other.checkpoint() && other.store == e.store && other.workload == e.workload && other.gpus > 0)
-        fewest = std::min(fewest, other.gpus);
+      if (other.checkpoint() && other.row.predicted() && other.store == e.store && other.gpus > 0)
+        fullest = std::max(fullest, other.bytes / other.gpus);
     }
-    return fewest;
+    return std::clamp(std::round(e.gpus * fullest / e.bytes), 1.0, e.gpus);
   }
 
   int writers(const Entry& e) const {
@@ -235,8 +236,8 @@ class Table {
     platform.node.gpus = int(std::max(1.0, e.gpus / e.clients));
     workload::Parallelism parallelism;
     parallelism.tp = platform.node.gpus;
-    parallelism.pp = std::max(1, int(copy_of(e)) / platform.node.gpus);
-    parallelism.dp = std::max(1, int(e.gpus / copy_of(e)));
+    parallelism.dp = int(copies_of(e));
+    parallelism.pp = std::max(1, int(std::round(e.gpus / parallelism.dp / platform.node.gpus)));
     return predict::writing_nodes(parallelism, platform);
   }
 

@@ -22,7 +22,8 @@ struct StorageRow : Row {  // a step of all accelerators, or one file or checkpo
 //   submitters' rows with that workload and accelerator, else with that workload, else what the rules allow.
 // - Checkpoints: bytes as stated, else parameters of the model's name × bytes a parameter (workload::checkpoint_bytes); time = bytes /
 //   (rate of a writing node × predict::writing_nodes). The nodes of one copy of the model write (an unsharded optimizer); one copy takes
-//   the fewest GPUs on which the table shows that model. The rate is the median of other rows with that file system.
+//   as few GPUs as hold its state, each as full as the fullest of that file system's rows. The rate is the median of other rows with that
+//   file system.
 // - Other transfers (IOR): size over the rate of a client, the median of other rows of that kind with that file system.
 //
 // Everything else is skipped with its reason.

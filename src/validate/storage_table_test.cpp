@@ -110,6 +110,15 @@ TEST(StorageTable, ACheckpointIsWrittenByTheNodesOfOneCopy) {
   EXPECT_EQ(rows[3].skipped_reason, "size_bytes: not stated, nor a model's size (workload: \"… GPT 25B\")");
 }
 
+// A model that the table shows on many GPUs only: another model says how full a GPU can be. 10e9 × 14 bytes on 16 GPUs, so 20e9 take
+// 32 of 128: 8 of 32 nodes write.
+TEST(StorageTable, HowFullAGpuCanBeIsLearntFromOtherModels) {
+  const auto rows =
+      rows_of("1,t,checkpoint write,S,Megatron GPT 10B,,,4,,,,,10,,16,fs\n2,t,checkpoint write,S,Megatron GPT 20B,,,32,,,,,14,,128,fs\n");
+  EXPECT_DOUBLE_EQ(rows[0].predicted_s, 14);
+  EXPECT_DOUBLE_EQ(rows[1].predicted_s, 10);
+}
+
 TEST(StorageTable, TransfersOfOneDirectionTeachEachOther) {
   const auto rows =
       rows_of("1,t,IOR write,S,easy,,,2,,,,4e9,2,,,fs\n2,t,IOR write,S,easy,,,4,,,,16e9,,2,,fs\n3,t,IOR read,S,easy,,,4,,,,16e9,,2,,fs\n");
