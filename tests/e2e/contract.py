@@ -200,11 +200,14 @@ class Validation(unittest.TestCase):
                 total += sum(1 for _ in csv.DictReader(file))
         self.assertEqual(total, len(v["rows"]) + len(v["skipped"]))
         self.assertEqual(total, sum(t["rows"] for t in v["tables"]))
-        self.assertEqual(len(v["skipped"]), sum(t["skipped"] for t in v["tables"]))
+        for eligible, key in ((True, "skipped"), (False, "left_out")):
+            self.assertEqual(sum(s["eligible"] is eligible for s in v["skipped"]), sum(t[key] for t in v["tables"]))
         for t in v["tables"]:
             self.assertLessEqual({"file", "table_id", "kind", "rows", "eligible", "predicted", "skipped", "median_abs_error", "mean_abs_error",
                                   "mean_signed_error"}, set(t))
             self.assertIn(t["file"], files)
+            self.assertEqual(t["rows"], t["eligible"] + t["beside"] + t["left_out"])
+            self.assertEqual(t["eligible"], t["predicted"] + t["skipped"])
         for r in v["rows"]:
             self.assertLessEqual({"id", "file", "table_id", "measured_s", "predicted_s", "low_s", "high_s", "error", "assumed"}, set(r))
             if r["measured_s"] is not None:

@@ -26,7 +26,7 @@ RUNS = {
     "predict auto": ["predict", "examples/llama3-405b/job.yaml", "--platform", "examples/llama3-405b/platform.yaml", "--set", "parallelism=auto",
                      "--json", "/dev/null"],
     # The max-min solver: thousands of flows that finish one after the other.
-    "fabric": ["fabric", "tests/slow/fabric.yaml", "--json", "/dev/null"],
+    "fabric": ["fabric", "bench/fabric/w3.yaml", "--json", "/dev/null"],
 }
 
 
