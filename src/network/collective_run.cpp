@@ -138,16 +138,23 @@ class Play {
 
   int pairs() const { return std::max(1, options_.run.queue_pairs); }
 
+  // The same for all pieces; another for each transfer, whose hosts may be those of others.
+  int queue_pair(std::size_t task, std::size_t transfer, int q) const {
+    return int((task * 1'000'003 + transfer * std::size_t(pairs()) + std::size_t(q)) & 0x7FFFFFFF);
+  }
+
   void begin(std::size_t task, std::size_t piece, std::size_t stage, Picoseconds start) {
     const Running& running = tasks_[task];
     Batch batch{task, piece, stage, 0, start};
     const auto id = std::uint32_t(batches_.size());
     batches_.push_back(batch);
     ++open_;
-    for (const Transfer& transfer : running.stages[stage].transfers) {
+    const auto& transfers = running.stages[stage].transfers;
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+      const Transfer& transfer = transfers[i];
       const std::int64_t size = part(transfer.size.count(), piece, std::size_t(running.pieces));
       for (int q = 0; q < pairs(); ++q) {
-        if (!ports_.route(transfer, q, routing_, hops_)) stuck_ = true;
+        if (!ports_.route(transfer, queue_pair(task, i, q), routing_, hops_)) stuck_ = true;
         const std::int64_t bytes = part(size, std::size_t(q), std::size_t(pairs()));
         if (hops_.empty() || bytes == 0) continue;
         sim_.add(hops_, Bytes(bytes), start);

@@ -4,20 +4,25 @@
 
 namespace trunkline::network {
 
+int queue_pair_index(int kind, std::uint32_t chain, int queue_pairs, int q) {
+  constexpr std::uint32_t kBits = 27;
+  return int(std::uint32_t(kind & 15) << kBits | ((chain * std::uint32_t(queue_pairs) + std::uint32_t(q)) & ((1U << kBits) - 1)));
+}
+
 int Contention::add(TrafficKind kind) {
   kinds_.push_back({std::move(kind), 0, 0, 0, 0, 0, 0, {}});
-  measure_alone(kinds_.back());
+  measure_alone(kinds_.size() - 1);
   return int(kinds_.size()) - 1;
 }
 
-bool Contention::find_path(const Strand& strand, int queue_pairs, bool hosts_only, Path& path) const {
+bool Contention::find_path(const Strand& strand, std::size_t kind, bool hosts_only, Path& path) const {
   auto& [hops, way] = path;
   hops.clear();
-  const int pairs = std::max(1, queue_pairs);
+  const int pairs = hosts_only ? 1 : std::max(1, kinds_[kind].kind.queue_pairs);
   const double share = 1.0 / pairs;
   for (const HostPair& flow : strand.flows) {
     for (int q = 0; q < pairs; ++q) {
-      if (!fabric_.route({flow.from, flow.to, q}, routing_, way)) return false;
+      if (!fabric_.route({flow.from, flow.to, queue_pair_index(int(kind), strand.chain, pairs, q)}, routing_, way)) return false;
       if (way.empty()) break;
       if (hosts_only) {
         hops.push_back({way.front().link, 1});
@@ -46,13 +51,14 @@ Contention::Sums Contention::sums_of(const Kind& kind, LevelOf level_of) const {
   return sums;
 }
 
-void Contention::measure_alone(Kind& kind) {
+void Contention::measure_alone(std::size_t number) {
+  Kind& kind = kinds_[number];
   MaxMin sharing(fabric_.capacities());
   std::vector<BundleId> bundles;
   Path path;
   kind.kind.each([&](const Strand& strand) {
     kind.flows += strand.flows.size();
-    const bool served = find_path(strand, 1, true, path);
+    const bool served = find_path(strand, number, true, path);
     if (!served) ++kind.unserved;
     bundles.push_back(served && !path.hops.empty() ? sharing.join(path.hops, strand.weight) : MaxMin::kNone);
   });
@@ -75,7 +81,7 @@ const std::vector<KindShare>& Contention::shares(std::uint32_t active) {
     if (!(active >> k & 1)) continue;
     bundles[k].reserve(kinds_[k].strands);
     kinds_[k].kind.each([&](const Strand& strand) {
-      const bool served = find_path(strand, kinds_[k].kind.queue_pairs, false, path);
+      const bool served = find_path(strand, k, false, path);
       bundles[k].push_back(served && !path.hops.empty() ? sharing.join(path.hops, strand.weight) : MaxMin::kNone);
     });
   }
@@ -101,9 +107,9 @@ std::vector<LinkUse> Contention::hottest(std::uint32_t active, int count) const 
     std::size_t i = 0;
     kinds_[k].kind.each([&](const Strand& strand) {
       const double rate = strand.weight * double(kinds_[k].level_alone[i++]);
-      if (!(rate > 0 && rate < kUnlimited) || !find_path(strand, kinds_[k].kind.queue_pairs, false, path)) return;
+      if (!(rate > 0 && rate < kUnlimited) || !find_path(strand, k, false, path)) return;
       for (const Hop& hop : path.hops) asked[hop.link] += rate * hop.share;
-      if (find_path(strand, 1, true, path)) {
+      if (find_path(strand, k, true, path)) {
         for (const Hop& hop : path.hops) of_host[hop.link] = true;
       }
     });

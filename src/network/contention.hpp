@@ -33,6 +33,10 @@ struct TrafficKind {
   std::function<void(const std::function<void(const Strand&)>& visit)> each;
 };
 
+// What tells a strand's queue pairs from those of others between the same hosts (UDP source ports): kinds below 16, chains as they are
+// numbered.
+int queue_pair_index(int kind, std::uint32_t chain, int queue_pairs, int q);
+
 struct KindShare {
   double slowest = 1;  // time over host links alone, this kind alone / time here: what a collective that waits for its last group sees
   double mean = 1;     // the same of rates, over all strands
@@ -46,7 +50,7 @@ class Contention {
  public:
   Contention(const Fabric& fabric, const RoutingOptions& routing) : fabric_(fabric), routing_(routing) {}
 
-  int add(TrafficKind kind);  // its number, 0 to 30
+  int add(TrafficKind kind);  // its number, 0 to 15
 
   // `active`: bit k for kind k. One for each kind, in order; those that are not active keep 1.
   const std::vector<KindShare>& shares(std::uint32_t active);
@@ -77,10 +81,10 @@ class Contention {
   };
 
   // The links of a strand in `path.hops`; false where one of its flows has no way.
-  bool find_path(const Strand& strand, int queue_pairs, bool hosts_only, Path& path) const;
+  bool find_path(const Strand& strand, std::size_t kind, bool hosts_only, Path& path) const;
   template <class LevelOf>
   Sums sums_of(const Kind& kind, LevelOf level_of) const;
-  void measure_alone(Kind& kind);
+  void measure_alone(std::size_t kind);
 
   const Fabric& fabric_;
   RoutingOptions routing_;

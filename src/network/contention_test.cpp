@@ -99,6 +99,20 @@ TEST(Contention, MoreQueuePairsCollideLess) {
   }
 }
 
+// Eight GPUs behind one wide card: their rings run between the same two hosts, yet each queue pair has a hash of its own.
+TEST(Contention, StrandsBetweenTheSameHostsTakeWaysOfTheirOwn) {
+  ClosSpec spec;
+  spec.hosts = 8;
+  spec.hosts_per_leaf = 4;
+  spec.spines = 16;
+  spec.host_rate = byte_per_s(160);
+  spec.leaf_rate = byte_per_s(10);
+  const ClosFabric fabric(std::make_shared<const Clos>(*Clos::build(spec)));
+  Contention contention(fabric, policy(Routing::ecmp));
+  contention.add(kind_of("rings", Flows(16, {{0, 4}})));
+  EXPECT_GE(contention.shares(1)[0].slowest, 1.0 / 6);  // on one way for all it would be a sixteenth
+}
+
 TEST(Contention, NamesTheLinkThatIsAskedForMost) {
   const ClosFabric fabric = two_leaves(1);
   Contention contention(fabric, policy(Routing::ecmp));

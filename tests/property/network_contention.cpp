@@ -73,7 +73,7 @@ std::vector<double> plain_times(const Case& c, std::uint32_t active, bool hosts_
       for (const HostPair& pair : strand.flows) {
         const int parts = hosts_only ? 1 : c.kinds[k].queue_pairs;
         for (int q = 0; q < parts; ++q) {
-          ASSERT_TRUE(router.route({pair.from, pair.to, q}, way));
+          ASSERT_TRUE(router.route({pair.from, pair.to, queue_pair_index(int(k), strand.chain, parts, q)}, way));
           if (way.empty()) continue;
           if (hosts_only) way = {way.front(), way.back()};
           for (const Hop& hop : way) flow.path.push_back({hop.link, hop.share / parts});
