@@ -160,14 +160,18 @@ void note_network(const topology::Platform& platform, Prediction& p) {
   if (p.fabric) {
     p.assumed.emplace_back("network",
                            fmt::format("flow: {} flows in {} queue pairs each share the fabric max-min fairly; collectives count as "
-                                       "rings; no pauses, no convergence",
-                                       p.fabric->flows, p.fabric->queue_pairs));
+                                       "rings; no pauses, no convergence; hashes and places by seed {}",
+                                       p.fabric->flows, p.fabric->queue_pairs, fabric.seed));
+    if (p.fabric->unserved > 0) {
+      p.assumed.emplace_back("network.unserved",
+                             fmt::format("{} flows have no way through the fabric and are left out", p.fabric->unserved));
+    }
     if (fabric.queue_pairs == 0) p.assumed.emplace_back("fabric.queue_pairs", fmt::format("{} (not stated)", p.fabric->queue_pairs));
     return;
   }
   if (platform.nodes > 1 &&
       (fabric.routing != topology::Routing::ideal || fabric.oversubscription > 1 || fabric.placement != topology::Placement::packed)) {
-    p.assumed.emplace_back("network", "ideal: limited by the NICs alone; routing, oversubscription and placement are not applied");
+    p.assumed.emplace_back("network", "ideal: limited by the NICs alone; --network flow applies routing, oversubscription and placement");
   }
 }
 
