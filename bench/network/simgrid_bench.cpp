@@ -3,10 +3,10 @@
 //   bench_network_simgrid [--quick] [FILE.flows …]
 //
 // Solver: all flows of a case started at once, the rates of the first instant. SimGrid's time includes its bookkeeping of flows, ours
-// that of bundles. Files: run to completion on SimGrid's fat tree (1,024 hosts) with SimGrid's routes, latencies and weights (a flow
-// counts 1/latency) on both sides. SimGrid stops filling at an absolute precision (maxmin/precision), which with weights of 1/latency
-// leaves some single flows far from max-min fair; the rates here are those of the plain reference in tests/property. Exit status 1 where
-// answers differ by more than 1e-6 (rates) or 0.5 % (completions).
+// that of bundles. Patterns and files: run to completion on SimGrid's fat tree (1,024 hosts) with SimGrid's routes, latencies and weights
+// (a flow counts 1/latency) on both sides. SimGrid stops filling at an absolute precision (maxmin/precision), which with weights of
+// 1/latency leaves some single flows far from max-min fair; the rates here are those of the plain reference in tests/property. Exit status
+// 1 where answers differ by more than 1e-6 (rates) or 0.5 % (completions).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -63,21 +63,16 @@ void print_times(const std::string& who, double seconds, const Times& t) {
              t.p99 * 1e6, t.max * 1e6);
 }
 
-bool run_file(const std::string& file) {
-  const auto demands = read_flows(file, 1024);
-  if (!demands) {
-    fmt::print(stderr, "{}\n", demands.error().text());
-    return false;
-  }
+bool run_case(const std::string& name, const std::vector<Demand>& demands) {
   std::vector<TreeFlow> flows;
-  for (const auto& demand : *demands) flows.push_back({demand.source, demand.destination, double(demand.size.count()), demand.start.si()});
+  for (const auto& demand : demands) flows.push_back({demand.source, demand.destination, double(demand.size.count()), demand.start.si()});
   const auto tree = run_tree_with_simgrid(flows);
   double exact_time = 0, near_time = 0;
   const auto exact = run_here(flows, tree, 0, exact_time), near = run_here(flows, tree, 0.001, near_time);
   int apart = 0;
   for (std::size_t i = 0; i < flows.size(); ++i) apart += std::abs(exact[i] / tree.completion[i] - 1) > 0.005;
   const Times a = summary(tree.completion), b = summary(exact), c = summary(near);
-  fmt::print("\n{}: {} flows\n", file.substr(file.rfind('/') + 1), flows.size());
+  fmt::print("\n{}: {} flows\n", name, flows.size());
   print_times("SimGrid CM02", tree.seconds, a);
   print_times("here, exact", exact_time, b);
   print_times("here, tolerance 0.1 %", near_time, c);
@@ -85,6 +80,23 @@ bool run_file(const std::string& file) {
              tree.seconds / exact_time, tree.seconds / near_time, apart);
   const auto near_enough = [](double x, double y) { return std::abs(x / y - 1) < 0.005; };
   return near_enough(b.mean, a.mean) && near_enough(b.p99, a.p99) && near_enough(b.max, a.max);
+}
+
+bool run_file(const std::string& file) {
+  const auto demands = read_flows(file, 1024);
+  if (demands) return run_case(file.substr(file.rfind('/') + 1), *demands);
+  fmt::print(stderr, "{}\n", demands.error().text());
+  return false;
+}
+
+// The peers' cases that need no file.
+bool run_patterns() {
+  auto spec = *clos_for({1024, 3, 16, 1, 1, gbit_per_s(100)});
+  const Clos clos = *Clos::build(spec);
+  bool agree = run_case("permutation of 1,024 hosts, 2 MB", permutation(clos, Bytes(2'000'000), 1));
+  agree = run_case("incast of 128 hosts, 2 MB", incast(128, Bytes(2'000'000))) && agree;
+  agree = run_case("all-to-all among 64 hosts, 1 MiB", all_to_all(64, Bytes(1 << 20))) && agree;
+  return run_case("ring of 1,024 hosts, one step of 1 MiB", ring(1024, Bytes(1 << 20))) && agree;
 }
 
 }  // namespace
@@ -107,6 +119,7 @@ int main(int argc, char** argv) {
     agree = solve_case(4096, 100'000) && agree;
     agree = solve_case(16'384, 100'000) && agree;
   }
+  agree = run_patterns() && agree;
   for (const auto& file : files) agree = run_file(file) && agree;
   fmt::print("\n{}\n", agree ? "answers agree" : "ANSWERS DIFFER");
   return agree ? 0 : 1;

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "cli/help.hpp"
 #include "io/spec.hpp"
+#include "network/fabric_file.hpp"
 #include "report/table.hpp"
 #include "topology/platform.hpp"
 #include "workload/job.hpp"
@@ -58,14 +59,14 @@ std::string keys_of(const io::ObjectSpec& spec) {
 constexpr std::string_view kIntroduction = R"(# Files that users write
 
 Made by `trunkline help keys` from the same tables that check the files; a test compares this page with the program. The JSON Schemas are
-`trunkline schema job` and `trunkline schema platform`; an editor that knows YAML schemas completes keys from them.
+`trunkline schema job`, `trunkline schema platform` and `trunkline schema fabric`; an editor that knows YAML schemas completes keys from them.
 
-Both files are YAML (or JSON). A key that is not in the tables below is an error with its line and the nearest right word. What may be left
+The files are YAML (or JSON). A key that is not in the tables below is an error with its line and the nearest right word. What may be left
 out and is, is chosen or taken from the catalogue, and the answer says so under *assumed*. Every quantity carries its unit, and case counts:
 `400 Gb/s` is 50 GB/s. A bandwidth is one direction.
 
 On the command line, `--set parallelism.tp=4` and `--sweep batch.global=256,512` change keys of the job; with the prefix `platform.` those of the
-platform: `--set platform.node.count=16`. An empty value (`--set data=`) takes a key away.
+platform: `--set platform.node.count=16`; those of `trunkline fabric` change the fabric file. An empty value (`--set data=`) takes a key away.
 
 )";
 
@@ -73,7 +74,8 @@ platform: `--set platform.node.count=16`. An empty value (`--set data=`) takes a
 
 std::string keys_markdown() {
   return fmt::format(
-      "{}## Job\n{}.\n\n```yaml\n{}```\n\n{}\n## Platform\n{}.\n\n```yaml\n{}```\n\n{}", kIntroduction, workload::job_spec().doc,
+      "{}## Job\n{}.\n\n```yaml\n{}```\n\n{}\n## Platform\n{}.\n\n```yaml\n{}```\n\n{}\n## Fabric\n{}.\n\n```yaml\n{}```\n\n{}",
+      kIntroduction, workload::job_spec().doc,
       "model: llama-2-70b\n"
       "training: {kind: full, precision: {compute: bf16, parameters: bf16, optimizer: fp32}, framework: megatron, recompute: selective}\n"
       "batch: {global: 1024, micro: 1, sequence: 4096}\n"
@@ -89,7 +91,14 @@ std::string keys_markdown() {
       "storage: {volume: {write: 8 GB/s, read: 8 GB/s, iops: 120000, price: 0.5 CNY/GB/month}}\n"
       "price: {amount: 12 CNY, per: gpu-hour}\n"
       "reliability: {node_mtbf: 4000 h, restart: 10 min}\n",
-      keys_of(topology::platform_spec()));
+      keys_of(topology::platform_spec()), network::fabric_spec().doc,
+      "topology: {clos: 2, ports: 64, hosts: 1024, oversubscription: 2}\n"
+      "rate: 400 Gb/s\n"
+      "latency: 0.5 us\n"
+      "faults: [{link: leaf 3 - spine 7}]\n"
+      "routing: {policy: ecmp, queue_pairs: 4}\n"
+      "traffic: {pattern: permutation, size: 64 MB}\n",
+      keys_of(network::fabric_spec()));
 }
 
 }  // namespace trunkline::cli

@@ -21,6 +21,8 @@ base units with the unit in the key (step_s, size_bytes, bandwidth_bytes_per_s).
        R"(Read
   job        YAML: model, batch, parallelism, data, checkpoint      trunkline schema job
   platform   YAML: nodes, fabric, ingest, storage, price            trunkline schema platform
+  fabric     YAML: a network, its routing, a traffic                trunkline schema fabric
+  flows      a line a flow: source destination bytes start_s        (named in a fabric file)
   model      a Hugging Face config.json, or a built-in name such as llama-2-70b
   table      CSV of published results; its columns say which kind it is
 
