@@ -205,12 +205,6 @@ Result<void> check_length(const Job& job, const timeline::StepParts& parts) {
 
 }  // namespace
 
-workload::MemoryParts memory_at_once(const Job& job) {
-  workload::MemoryParts parts = workload::memory_of(job, workload::memory_rules(job));
-  parts.fragmentation = Bytes(0);  // the caching allocator gives fragments back before it fails
-  return parts;
-}
-
 double factor_of(const Job& job, const PlatformModel& platform, const Options& options) {
   if (options.compute_factor) return *options.compute_factor;
   const catalog::Generation generation = platform.platform().node.gpu.generation;
@@ -265,7 +259,7 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   p.slots = std::move(step.slots);
   p.lanes = std::move(step.lanes);
   p.breakdown = breakdown_of(step.parts);
-  p.memory.parts = memory_at_once(job);
+  p.memory.parts = workload::memory_needed(job);
   p.memory.per_gpu = p.memory.parts.total();
   p.memory.capacity = platform.node.gpu.memory;
   p.memory.fits = p.memory.per_gpu <= p.memory.capacity;

@@ -79,7 +79,7 @@ class Search {
   }
 
   bool add(const Plan& plan) {
-    const Entry e{plan, job_.recompute, job_.recompute_share, memory_at_once(job_).total(), 0, 0};
+    const Entry e{plan, job_.recompute, job_.recompute_share, workload::memory_needed(job_).total(), 0, 0};
     if (e.memory <= capacity()) return fitting_.push_back(e), true;
     if (fitting_.empty() && (closest_.memory.count() == 0 || e.memory < closest_.memory)) closest_ = e;
     return false;

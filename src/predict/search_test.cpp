@@ -129,7 +129,7 @@ class BruteForce {
   void ask(Job job, Recompute recompute, double share) {
     job.recompute = recompute, job.recompute_share = share;
     ++asked_;
-    if (memory_at_once(job).total() > model_.platform().node.gpu.memory) return;
+    if (workload::memory_needed(job).total() > model_.platform().node.gpu.memory) return;
     Options bare;
     bare.extras = false;
     const auto p = predict::predict(job, model_, bare);

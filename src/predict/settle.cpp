@@ -20,7 +20,7 @@ void recompute_part(Job& job, Bytes capacity) {
   job.recompute = Recompute::full;
   const auto need = [&](double share) {
     job.recompute_share = share;
-    return double(memory_at_once(job).total().count());
+    return double(workload::memory_needed(job).total().count());
   };
   const double none = need(0), full = need(1), room = double(capacity.count());
   if (full >= room || none <= full) return;
@@ -35,7 +35,7 @@ void recompute_least(Job& job, Bytes capacity) {
   job.recompute_share = 1;
   for (const Recompute r : {Recompute::none, Recompute::selective}) {
     job.recompute = r;
-    if (memory_at_once(job).total() <= capacity) return;
+    if (workload::memory_needed(job).total() <= capacity) return;
   }
   recompute_part(job, capacity);
 }
@@ -90,7 +90,7 @@ Result<Job> finish(Job job, const topology::Platform& platform) {
   }
   if (job.open.recompute) {
     recompute_least(job, capacity);
-    const bool fits = memory_at_once(job).total() <= capacity;
+    const bool fits = workload::memory_needed(job).total() <= capacity;
     note(job, "recompute", recompute_words(job) + (fits ? " (the least that fits)" : " (and even that does not fit)"));
   }
   job.open = {};

@@ -5,9 +5,6 @@
 
 namespace trunkline::predict {
 
-// What one GPU must hold at once.
-workload::MemoryParts memory_at_once(const workload::Job& job);
-
 // The factor on kernel times that `options` or the fitted constants give.
 double factor_of(const workload::Job& job, const PlatformModel& platform, const Options& options);
 

@@ -24,18 +24,19 @@ LayerBuilder::LayerBuilder(const Tower& tower, const Job& job, const Behaviour& 
   norm_tokens_ = b_.sequence_parallel ? tokens_ / tp_ : tokens_;
   frozen_ = job.kind != TrainingKind::full;
   linear_ = job.precision.compute;
+  width_ = linear_ == Precision::fp32 || linear_ == Precision::tf32 ? 2 : 1;
   // GPT's recipes drop out, Llama's do not; PyTorch's own modules do what the model's configuration says.
   dropout_ = b_.dropout ? t_.norm == Norm::layer : b_.library_modules && t_.dropout;
   expert_tp_ = job.parallelism.etp > 0 ? job.parallelism.etp : tp_;
 }
 
 // Tensor-parallel ranks hold the same activations between layers, or a slice each: either way each sends one slice.
-double LayerBuilder::boundary_bytes() const { return tokens_ * double(t_.hidden) * kElement / tp_; }
+double LayerBuilder::boundary_bytes() const { return width_ * tokens_ * double(t_.hidden) * kElement / tp_; }
 
 void LayerBuilder::add_memory(Pass& pass, const char* name, double bytes, int launches, Traffic traffic) const {
   Op op;
   op.name = name;
-  op.bytes = bytes;
+  op.bytes = traffic == Traffic::cross_entropy ? bytes : width_ * bytes;  // the loss is worked out in fp32 anyway
   op.launches = launches;
   op.traffic = traffic;
   pass.ops.push_back(op);
@@ -48,7 +49,7 @@ void LayerBuilder::add_exchange(Pass& pass, const char* name, Exchange exchange,
   op.name = name;
   op.exchange = exchange;
   op.group = group;
-  op.size = size;
+  op.size = width_ * size;
   op.hidden = hidden;
   pass.ops.push_back(op);
 }
@@ -63,6 +64,7 @@ void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, doub
   op.wide_share = linear_ == Precision::fp4 ? kFp4Wide : 0;
   op.batch = batch;
   op.m = m, op.k = k, op.n = n;
+  op.output_bytes = width_ * kElement;
   op.unaligned = !b_.pads_matrices && (std::fmod(k, 8) != 0 || std::fmod(n, 8) != 0);
   layer.forward.ops.push_back(op);
   op.k = n, op.n = k;
@@ -71,7 +73,7 @@ void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, doub
   const double weights = batch * k * n;
   if (trained) {
     op.m = k, op.k = m, op.n = n;
-    op.output_bytes = b_.fused_weight_gradient ? 4 : kElement;
+    op.output_bytes = b_.fused_weight_gradient ? 4 : width_ * kElement;
     op.weight_gradient = true;
     layer.backward.ops.push_back(op);
     if (bias && b_.plain_modules) add_plain_bias_gradient(layer, m * n);
@@ -79,10 +81,10 @@ void LayerBuilder::add_linear(LayerWork& layer, const char* name, double m, doub
     if (b_.library_modules) {
       add_weight_gradient(layer, weights);
     } else if (!b_.fused_weight_gradient) {
-      add_memory(layer.backward, "accumulate gradient", weights * (kElement + 2 * b_.accumulate_bytes));
+      add_memory(layer.backward, "accumulate gradient", weights * (kElement + 2 * b_.accumulate_bytes / width_));
     }
   }
-  if (b_.autocast_weights) add_memory(layer.forward, "cast weights", weights * (4 + kElement));
+  if (b_.autocast_weights && width_ == 1) add_memory(layer.forward, "cast weights", weights * (4 + kElement));
   if (is_narrow(linear_)) {  // inputs and gradients are quantised, with a transposed copy for the backward GEMMs
     const double narrow = kElement + 2 * catalog::bytes_per_element(linear_);
     add_memory(layer.forward, "quantise input", batch * m * k * narrow, 2, Traffic::math);
@@ -120,7 +122,7 @@ void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width, int r
     return;
   }
   if (b_.autocast_kernels && t_.norm == Norm::layer) {
-    add_autocast_norm(layer, tensor);
+    add_autocast_norm(layer, tensor / width_);  // counts its fp32 tensors itself
     return;
   }
   const double factor = b_.fused_norm ? 1 : kFp32Passes;

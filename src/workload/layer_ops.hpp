@@ -5,7 +5,7 @@
 
 namespace trunkline::workload {
 
-inline constexpr double kElement = 2;  // bytes: activations are 16-bit in every mixed-precision scheme modelled here
+inline constexpr double kElement = 2;  // bytes of an activation in mixed precision; fp32 and tf32 keep twice that (LayerBuilder::width_)
 
 inline bool is_narrow(catalog::Precision p) { return p == catalog::Precision::fp8 || p == catalog::Precision::fp4; }
 
@@ -72,6 +72,7 @@ class LayerBuilder {
   bool frozen_;           // LoRA: no weight gradients of the base matrices
   bool dropout_ = false;
   catalog::Precision linear_;  // precision of the layer's matrices
+  double width_ = 1;           // of an activation, in 16-bit ones
 };
 
 }  // namespace trunkline::workload

@@ -177,7 +177,7 @@ StateBytes trained_state(double trained, double shards, const Job& job, const Me
 
 double frozen_bytes(const StageState& stage, const Job& job, const MemoryRules& r, const Shards& shards) {
   const bool all = job.parallelism.sharding == Sharding::zero3 || job.parallelism.sharding == Sharding::hsdp;
-  const double linear = (job.kind == TrainingKind::qlora ? kFourBit : 2) + (r.gathers_weights || r.weight > 2 ? 0 : r.weight_copies);
+  const double linear = job.kind == TrainingKind::qlora ? kFourBit : r.frozen;
   return (linear * (stage.shared - stage.plain) + 2 * stage.plain) / (all ? shards.shared : 1) +
          linear * stage.experts / (all ? shards.experts : 1);
 }
@@ -208,6 +208,9 @@ struct Dynamic {
   double kept = 0;  // between forward and backward
   double logits = 0;
   double backward = 0;  // one layer's backward: what it computes again, and its gradients
+  double last = 0;      // the same of the layer that runs it last, with what that layer had kept
+
+  void beside_backward(double bytes) { backward += bytes, last += bytes; }
 };
 
 void add_activations(Dynamic& d, const Tower& t, const Job& job, const MemoryRules& r, const Layers& layers, double flight, bool first,
@@ -226,6 +229,7 @@ void add_activations(Dynamic& d, const Tower& t, const Job& job, const MemoryRul
     const double kept = job.recompute == Recompute::none ? a.none : job.recompute == Recompute::selective ? a.selective : full;
     d.kept += kept * count * flight;
     d.backward = std::max(d.backward, gradients + a.none - kept);
+    d.last = std::max(d.last, gradients + a.none);
   }
   if (p.pp > 1 && r.keeps_stage_output) d.kept += r.residual * stream * flight;
   if (first && (t.dropout || (r.dropout && t.norm == Norm::layer))) d.kept += stream * flight;
@@ -250,7 +254,7 @@ MemoryParts stage_memory(const std::array<TowerState, 8>& towers, std::size_t co
   if (job.model.kind == Model::Kind::contrastive) {  // both directions' similarities with the whole batch, and their gradients
     d.logits += 4 * 4.0 * double(job.batch.micro) * double(job.batch.global);
   }
-  if (job.kind == TrainingKind::qlora) d.backward += 2 * state.matrix;  // one matrix in 16 bits at a time
+  if (job.kind == TrainingKind::qlora) d.beside_backward(2 * state.matrix);  // one matrix in 16 bits at a time
 
   MemoryParts parts;
   parts.stage = stage;
@@ -261,13 +265,14 @@ MemoryParts stage_memory(const std::array<TowerState, 8>& towers, std::size_t co
   double gathered = 0;
   if (gathers) {
     gathered = r.gathered * (2 * state.layer + state.output);  // the layer in work, the next one, the output layer
-    if (job.kind == TrainingKind::full) d.backward += (r.gathered + r.reduced) * std::max(state.layer, state.output);
+    if (job.kind == TrainingKind::full) d.beside_backward((r.gathered + r.reduced) * std::max(state.layer, state.output));
   }
   double workspace = std::max(0.0, d.backward - d.logits);
   const double busy = d.kept + d.logits + workspace;
   if (r.frees_gradients && micro_batches <= 1) {
-    // Gradients appear as activations go: the peak is the loss without them, or the end of backward with them.
-    const double gradients = double(parts.gradients.count()), at_the_end = gradients + std::max(d.backward, step_temporary);
+    // Gradients appear as activations go: the peak is the loss without them, or the end of backward with them, where the first layer's
+    // activations are still there, kept or computed again.
+    const double at_the_end = double(parts.gradients.count()) + std::max(d.last, step_temporary);
     parts.gradients = to_bytes(std::max(0.0, at_the_end - busy));
   } else {
     workspace += std::max(0.0, step_temporary - busy);
@@ -316,6 +321,15 @@ MemoryParts memory_of(const Job& job, const MemoryRules& rules) {
     if (parts.total() > worst.total()) worst = parts;
   }
   return worst;
+}
+
+MemoryParts memory_needed(const Job& job) {
+  const MemoryRules rules = memory_rules(job);
+  MemoryParts parts = memory_of(job, rules);
+  parts.fragmentation = Bytes(0);
+  const Bytes in_use = parts.total() - parts.framework - parts.communication;
+  parts.fragmentation = scaled(in_use, rules.pinned);
+  return parts;
 }
 
 }  // namespace trunkline::workload

@@ -22,6 +22,7 @@ struct MemoryRules {
   // State, a trained parameter.
   double weight = 2;              // as kept
   double weight_copies = 0;       // further copies that live through the step: autocast's 16-bit, fp8 pairs
+  double frozen = 2;              // a matrix element that is not trained (LoRA)
   double gradient = 4;            // as accumulated
   bool frees_gradients = false;   // none exist between steps, so the loss of a single micro-batch meets none (PyTorch)
   double gradient_buckets = 0;    // DDP's buckets, a second copy of the gradients; only with dp > 1
@@ -57,6 +58,7 @@ struct MemoryRules {
   Bytes all_to_all_peer;      // point-to-point buffers for one peer of an all-to-all (expert parallelism)
   Bytes bucket;               // gradient and parameter buckets beside the gradients
   double fragmentation = 0;   // share by which the caching allocator holds more than is in use
+  double pinned = 0;          // share of what is in use that it holds besides and cannot give back: what decides whether a job fits
   double stranded_logit = 0;  // with recomputation: bytes a logit that activations of the next step break up
 
   int node_gpus = 8;  // ranks of an hsdp group where the job says "one node"
@@ -92,6 +94,10 @@ struct MemoryParts {
 // Source: the paper above; Megatron-LM's distributed optimizer table; ZeRO (1910.02054). Validated by runs with a printed peak
 // memory (memory_test.cpp). Cost: below a microsecond.
 MemoryParts memory_of(const Job& job, const MemoryRules& rules);
+
+// What one GPU must be given for the job to run: memory_of, but of the allocator's fragments only those that it cannot give back when
+// memory runs short (MemoryRules::pinned).
+MemoryParts memory_needed(const Job& job);
 
 // The least recomputation with which the job needs at most `capacity`; nullopt when even full recomputation does not fit.
 std::optional<Recompute> least_recompute_that_fits(Job job, const MemoryRules& rules, Bytes capacity);

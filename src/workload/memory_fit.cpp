@@ -35,7 +35,7 @@ class Suggester {
   // Fits at hand, fits with more GPUs, does not fit.
   int rank(const Suggestion& s) const { return s.fits ? (s.gpus <= std::max(gpus_, job_.parallelism.gpus()) ? 0 : 1) : 2; }
 
-  Bytes need(const Job& job) const { return memory_of(job, memory_rules(job)).total(); }
+  Bytes need(const Job& job) const { return memory_needed(job).total(); }
 
   void add(std::string change, const Job& job) {
     const Bytes bytes = need(job);

@@ -496,4 +496,28 @@ TEST(Operations, WeightGradientsAreMarked) {
   EXPECT_EQ(weights, flops(layer.forward, Op::Kind::gemm));
 }
 
+// fp32 and tf32 keep activations of 4 bytes: every kernel that moves them, and every exchange, has twice the bytes of bf16.
+TEST(Operations, WideFormatsMoveTwiceTheBytes) {
+  Job job;
+  job.model = *builtin_model("llama-2-7b");
+  job.framework = Framework::megatron;
+  job.parallelism.tp = job.parallelism.pp = 2;
+  job.batch = {4, 1, 2048};
+  const StepWork narrow = operations_of(job, behaviour_of(job, catalog::Generation::ampere));
+  for (const auto format : {catalog::Precision::fp32, catalog::Precision::tf32}) {
+    job.precision.compute = format;
+    const StepWork wide = operations_of(job, behaviour_of(job, catalog::Generation::ampere));
+    EXPECT_EQ(wide.towers[0].boundary_bytes, 2 * narrow.towers[0].boundary_bytes);
+    for (const auto pass : {&LayerWork::forward, &LayerWork::backward}) {
+      const auto &a = (narrow.towers[0].dense.*pass).ops, &b = (wide.towers[0].dense.*pass).ops;
+      ASSERT_EQ(a.size(), b.size());
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        EXPECT_EQ(b[i].bytes, 2 * a[i].bytes) << a[i].name;
+        EXPECT_EQ(b[i].size, 2 * a[i].size) << a[i].name;
+        if (a[i].kind == Op::Kind::gemm) EXPECT_EQ(b[i].output_bytes, 4) << a[i].name;
+      }
+    }
+  }
+}
+
 }  // namespace trunkline::workload
