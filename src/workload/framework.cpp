@@ -233,7 +233,10 @@ Behaviour behaviour_of(const Job& job, Generation generation) {
   if (single || job.framework == Framework::pytorch_compile) {
     const bool half_weights = job.precision.parameters != catalog::Precision::fp32;
     if (half_weights) b.autocast_weights = b.autocast_kernels = false;
-    b.stream_bytes = half_weights ? 2 : 4;
+    // In fp32 or tf32 everything has one format, counted in its own width (LayerBuilder::width_): no casts.
+    const auto compute = job.precision.compute;
+    const bool one_format = half_weights || compute == catalog::Precision::fp32 || compute == catalog::Precision::tf32;
+    b.stream_bytes = one_format ? 2 : 4;
     b.library_modules = b.flash_attention;
     // Modules of 2021 that write attention out are described by autocast_kernels and strided_copy instead.
     b.plain_modules = single && !job.compile && b.flash_attention;
