@@ -54,14 +54,14 @@ Result<Input> read_input(const FabricOptions& options) {
 }
 
 // Errors of the file itself where nothing is swept; else a point that cannot be ends up in its entry.
-Result<report::FabricEntry> run_point(const Input& input, const std::vector<Setting>& point, const std::function<void(int)>& done) {
+Result<report::FabricEntry> run_point(const Input& input, const std::vector<Setting>& point) {
   io::Value content = input.content;
   for (const auto& settings : {input.settings, point}) TRUNKLINE_TRY(apply(settings, false, content));
   report::FabricEntry entry;
   for (const Setting& setting : point) entry.swept.emplace_back(setting.key, setting.value);
   auto file = network::fabric_from(content, input.folder);
   if (file) {
-    auto study = network::run_study(std::move(*file), input.seeds, done);
+    auto study = network::run_study(std::move(*file), input.seeds);
     if (study)
       entry.study = std::move(*study);
     else
@@ -78,7 +78,7 @@ Result<int> fabric(const FabricOptions& options, Session& session) {
   std::vector<report::FabricEntry> entries;
   std::size_t failed = 0;
   for (const auto& point : points) {
-    TRUNKLINE_ASSIGN(entry, run_point(input, point, {}));
+    TRUNKLINE_ASSIGN(entry, run_point(input, point));
     failed += !entry.study;
     entries.push_back(std::move(entry));
   }

@@ -164,7 +164,8 @@ Result<Shape> shape_of_graph(const io::Value& file, const std::string& folder) {
   TRUNKLINE_ASSIGN(ends, time_in(file, "end_latency"));
   times.switching = switching;
   times.ends = ends;
-  times.packet = io::get_bytes(file, "packet").value_or(Bytes(0));
+  TRUNKLINE_ASSIGN(packet, packet_in(file));
+  times.packet = packet;
   TRUNKLINE_ASSIGN(fabric, placed(GraphFabric::build(std::move(graph), std::move(table), times), *topology.find("graph")));
   shape.fabric = std::make_shared<GraphFabric>(std::move(fabric));
   return shape;

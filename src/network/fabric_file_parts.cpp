@@ -33,6 +33,12 @@ Result<Seconds> time_in(const io::Value& map, std::string_view key, Seconds fall
   return t;
 }
 
+Result<Bytes> packet_in(const io::Value& file) {
+  const Bytes packet = io::get_bytes(file, "packet").value_or(Bytes(0));
+  if (packet.count() < 0 || packet.count() > 1'000'000) return wrong_field(file, "packet", to_text(packet), "from 0 to 1 MB");
+  return packet;
+}
+
 namespace {
 
 // The ends of a link by its name "leaf 3 → spine 7 (1)".

@@ -32,6 +32,9 @@ Result<Bandwidth> rate_in(const io::Value& map, std::string_view key, std::optio
 // From 0 to 1 s; `fallback` where the key is absent.
 Result<Seconds> time_in(const io::Value& map, std::string_view key, Seconds fallback = {});
 
+// `packet`, from 0 to 1 MB.
+Result<Bytes> packet_in(const io::Value& file);
+
 // The links of a fabric while it is still being described.
 struct NamedLinks {
   std::size_t wires = 0;

@@ -190,6 +190,17 @@ TEST(Study, SeedsMoveRoutesAndTraffic) {
   EXPECT_EQ(run_study(*file)->first().completion.max, study.first().completion.max);
 }
 
+TEST(Study, ARingThatIsCutNeverEnds) {
+  const auto file = from(
+      "topology: {clos: 1, ports: 8}\nrate: 1 Gb/s\nfaults: [{link: host 3 -> leaf 0}]\n"
+      "traffic: {pattern: ring_all_reduce, size: 8 MB}\n");
+  ASSERT_TRUE(file) << file.error().text();
+  const auto study = run_study(*file);
+  ASSERT_TRUE(study);
+  EXPECT_EQ(study->first().finish.si(), 0);
+  EXPECT_EQ(study->first().cut_off.size(), 1U);
+}
+
 TEST(Study, SpreadIsOfOrderStatistics) {
   std::vector<double> values;
   for (int i = 100; i >= 1; --i) values.push_back(i);

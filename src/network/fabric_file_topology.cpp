@@ -27,9 +27,8 @@ Result<void> add_latencies(const io::Value& file, ClosSpec& spec) {
   spec.wire = wire;
   spec.switching = switching;
   if (file.find("end_latency")) spec.ends = ends;
-  spec.packet = io::get_bytes(file, "packet").value_or(Bytes(0));
-  if (spec.packet.count() < 0 || spec.packet.count() > 1'000'000)
-    return wrong_field(file, "packet", to_text(spec.packet), "from 0 to 1 MB");
+  TRUNKLINE_ASSIGN(packet, packet_in(file));
+  spec.packet = packet;
   return {};
 }
 

@@ -32,7 +32,12 @@ namespace {
 // One step gives rates, loads and hops; the ring gives times.
 void run_ring_of(const FabricFile& file, const RunOptions& options, RunResult& result) {
   const RingRun ring = run_ring(*file.fabric, file.traffic.hosts, file.traffic.size, options, file.traffic.steps);
-  if (!ring.served) return;
+  if (!ring.served) {  // without one hop nobody gets to the end
+    result.completion = {};
+    result.finish = seconds(0);
+    result.steps = "the ring is cut and never ends";
+    return;
+  }
   result.flows = ring.flows;
   result.completion = {ring.completion.mean, ring.completion.p50, ring.completion.p99, ring.completion.max};
   result.finish = ring.finish;
@@ -70,7 +75,7 @@ Result<RunResult> run_once(const FabricFile& file, const std::vector<Demand>& de
 
 }  // namespace
 
-Result<Study> run_study(FabricFile file, int seeds, const std::function<void(int)>& done) {
+Result<Study> run_study(FabricFile file, int seeds) {
   Study study;
   study.file = std::move(file);
   for (int seed = 0; seed < seeds; ++seed) {
@@ -80,7 +85,6 @@ Result<Study> run_study(FabricFile file, int seeds, const std::function<void(int
     study.runs.push_back(std::move(run));
     if (study.file.lossless) study.paused.push_back(run_lossless(*study.file.fabric, demands, options, *study.file.lossless));
     if (seed == 0) study.demands = std::move(demands);
-    if (done) done(seed + 1);
   }
   return study;
 }

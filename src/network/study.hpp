@@ -31,8 +31,8 @@ struct Study {
   Spread spread(const std::function<double(const RunResult&)>& figure) const;
 };
 
-// Runs the file for `seeds` seeds: the file's own and those that follow it, of routing and traffic alike. done(n) is called after
-// each run, with the number of runs done. An error where a collective has no way.
-Result<Study> run_study(FabricFile file, int seeds = 1, const std::function<void(int)>& done = {});
+// Runs the file for `seeds` seeds: the file's own and those that follow it, of routing and traffic alike. An error where a collective
+// has no way.
+Result<Study> run_study(FabricFile file, int seeds = 1);
 
 }  // namespace trunkline::network

@@ -14,7 +14,9 @@ Json result_json(const Study& study) {
   out["rate_bytes_per_s"] = {{"mean", r.rate.mean.si()}, {"min", r.rate.min.si()}, {"p1", r.rate.p1.si()}};
   out["completion_s"] = {
       {"mean", r.completion.mean.si()}, {"p50", r.completion.p50.si()}, {"p99", r.completion.p99.si()}, {"max", r.completion.max.si()}};
-  out["finish_s"] = r.finish.si();
+  if (r.unserved == r.flows) out["rate_bytes_per_s"] = nullptr;  // nobody has a way
+  if (!(r.finish.si() > 0)) out["completion_s"] = nullptr;
+  out["finish_s"] = r.finish.si() > 0 ? Json(r.finish.si()) : Json(nullptr);
   out["ideal_s"] = r.ideal.si();
   Json hottest = Json::array();
   for (const auto& use : r.hottest) hottest.push_back({{"name", use.name}, {"utilisation", use.utilisation}});

@@ -92,6 +92,7 @@ Table flows_of(const Study& study) {
 }
 
 std::string finish_words(const RunResult& r) {
+  if (!(r.finish.si() > 0)) return r.steps.empty() ? "No flow comes to an end." : "The ring is cut: it never comes to an end.";
   if (!(r.ideal.si() > 0)) return fmt::format("The last flow is complete after {}.", to_text(r.finish));
   return fmt::format(
       "The last flow is complete after {}, {} times as long as the hosts' own links alone would take ({}, latency left out).",
