@@ -35,6 +35,20 @@ bool exchanges(const workload::StepWork& work, workload::Group group) {
                      [&](const workload::TowerWork& tower) { return in(tower.dense.forward) || in(tower.experts.forward); });
 }
 
+// An all-to-all has a flow for every pair of ranks: more than these would not fit the memory of most machines.
+Result<void> check_size(const FabricInput& in, const Domains& domains) {
+  constexpr double kMostFlows = 2e7;
+  const double ranks = in.job.parallelism.gpus();
+  for (const auto& [group, domain] : {std::pair{workload::Group::context, &domains.context}, {workload::Group::expert, &domains.expert}}) {
+    const double flows = ranks * (domain->ranks() - 1);
+    if (domain->nodes < 2 || flows <= kMostFlows || !exchanges(in.work, group)) continue;
+    return bad_input({in.job.file, 0},
+                     fmt::format("{:.0f} flows of all-to-alls among {} ranks each: too many to follow one by one", flows, domain->ranks()),
+                     fmt::format("at most {:.0f} are; a smaller group, or --network nic", kMostFlows));
+  }
+  return {};
+}
+
 std::vector<Kind> kinds_of(const FabricInput& in, const JobFlows& flows, int pairs) {
   const auto& p = in.job.parallelism;
   const JobGroups g = groups_of(p, in.platform.platform().node.gpus);
@@ -160,6 +174,7 @@ std::string words_of(const network::ClosSpec& spec, const network::Clos& clos, c
 Result<FabricUse> limit_by_fabric(const FabricInput& in, Domains& domains) {
   const topology::Platform& platform = in.platform.platform();
   const topology::Fabric& fabric = platform.fabric;
+  TRUNKLINE_TRY(check_size(in, domains));
   TRUNKLINE_ASSIGN(spec, network::clos_of(platform));
   TRUNKLINE_ASSIGN(clos, network::Clos::build(spec));
   const network::ClosFabric links(std::make_shared<const network::Clos>(std::move(clos)));

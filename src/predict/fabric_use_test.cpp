@@ -199,6 +199,20 @@ TEST(FabricUse, NvlinkDomainsKeepTheirTraffic) {
   EXPECT_EQ(kind_of(inside, "pipeline")->flows, 2U * 72);
 }
 
+// 32,768 ranks in all-to-alls of 1,024: 33 million flows.
+TEST(FabricUse, MoreFlowsThanCanBeFollowedIsAnError) {
+  Job job = job_of(1, 1, 1, 32768, Sharding::zero1, "deepseek-v3");
+  job.parallelism.ep = 1024;
+  job.model.towers.front().experts.count = 1024;
+  auto platform = platform_of(4096);
+  platform.fabric.ports = 128;
+  Options options;
+  options.network = Network::flow;
+  const auto p = predict::predict(job, platform, options);
+  ASSERT_FALSE(p);
+  EXPECT_NE(p.error().text().find("33521664 flows"), std::string::npos) << p.error().text();
+}
+
 TEST(FabricUse, AFabricThatIsTooSmallIsAnError) {
   auto platform = platform_of(64);
   platform.fabric.ports = 8;
