@@ -38,7 +38,7 @@ struct Evidence {
   std::string_view table;
   double factor;
 };
-constexpr Evidence kEvidence[] = {{"jubench_mmoclip", 1.50}, {"laion_scaling_laws", 1.92}, {"openclip_laion400m", 1.92}};
+constexpr Evidence kEvidence[] = {{"jubench_mmoclip", 1.50}, {"laion_scaling_laws", 1.81}, {"openclip_laion400m", 1.89}};
 constexpr double kLow = 0.78, kHigh = 1.77;
 
 class RowReader {
