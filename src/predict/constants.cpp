@@ -125,10 +125,15 @@ double Constants::factor(workload::Framework framework, Generation generation) c
   for (const auto& f : factors) {
     if (f.framework == framework && f.generation == generation) return f.value;
   }
-  double log_factor = 0;
+  // A generation without published results is taken as the mean of those that have some: every one of them slows kernels down, so that
+  // none at all would promise more of an unknown GPU than any known one gives.
+  double log_factor = 0, sum = 0;
+  bool known = false;
   for (const auto& [g, v] : generation_effect) {
-    if (g == generation) log_factor += v;
+    sum += v;
+    if (g == generation) log_factor = v, known = true;
   }
+  if (!known && !generation_effect.empty()) log_factor = sum / double(generation_effect.size());
   for (const auto& [f, v] : framework_effect) {
     if (f == framework) log_factor += v;
   }

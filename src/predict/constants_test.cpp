@@ -28,13 +28,15 @@ TEST(Constants, APairHasItsOwnFactor) {
   EXPECT_TRUE(two_pairs().seen(Framework::nemo, Generation::hopper));
 }
 
-// What nobody published is put together from what its generation and its framework do elsewhere; what is unknown has no effect.
+// What nobody published is put together from what its generation and its framework do elsewhere; an unknown framework has no effect, an
+// unknown generation that of the known ones on average.
 TEST(Constants, AnUnseenPairIsTheProductOfItsEffects) {
   const Constants c = two_pairs();
   EXPECT_FALSE(c.seen(Framework::megatron, Generation::hopper));
   EXPECT_DOUBLE_EQ(c.factor(Framework::megatron, Generation::hopper), std::exp(0.05 - 0.03));
   EXPECT_DOUBLE_EQ(c.factor(Framework::maxtext, Generation::hopper), std::exp(0.05));
-  EXPECT_DOUBLE_EQ(c.factor(Framework::maxtext, Generation::cdna3), 1);
+  EXPECT_DOUBLE_EQ(c.factor(Framework::maxtext, Generation::cdna3), std::exp((0.05 + 0.15) / 2));
+  EXPECT_DOUBLE_EQ(Constants().factor(Framework::maxtext, Generation::cdna3), 1);
 }
 
 TEST(Constants, WhatIsWrittenIsRead) {

@@ -223,7 +223,7 @@ TEST(Failures, AJobThatLosesMoreThanItTrainsDoesNotEnd) {
       predicted("run: {steps: 10000000}\n", "price: {amount: 12 CNY, per: gpu-hour}\nreliability: {node_mtbf: 10 h, restart: 10 min}\n");
   EXPECT_TRUE(std::isinf(p.run->total_s));
   EXPECT_FALSE(p.cost);
-  EXPECT_TRUE(says(p, "failures", "does not end"));
+  EXPECT_TRUE(says(p, "failures", "never finishes"));
 }
 
 // Epochs.

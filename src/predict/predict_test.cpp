@@ -232,6 +232,24 @@ TEST(Settle, FaultsNameWhatDoesNotMatch) {
   EXPECT_NE(fault(job).find("does not divide the 8 GPUs"), std::string::npos);
 }
 
+// Whether dp is stated or follows from the GPUs, under any sharding.
+TEST(Settle, AShardGroupThatDoesNotDivideTheRanksIsRefused) {
+  for (const Sharding sharding : {Sharding::zero1, Sharding::zero2, Sharding::zero3, Sharding::hsdp}) {
+    for (const bool open : {false, true}) {
+      Job job = job_of(open ? 1 : 8);
+      job.batch.global = 8;
+      job.open.dp = open;
+      job.parallelism.sharding = sharding;
+      job.parallelism.shard_group = 3;
+      const auto p = predict::predict(job, platform_of("hgx-h100", 1));
+      ASSERT_FALSE(p);
+      EXPECT_NE(p.error().text().find("shard_group: 3 does not divide the 8"), std::string::npos) << p.error().text();
+      job.parallelism.shard_group = 4;
+      EXPECT_TRUE(predict::predict(job, platform_of("hgx-h100", 1)));
+    }
+  }
+}
+
 // ------------------------------------------------------------------------------------------------ number formats
 
 // fp8 and fp4 without units for them are refused, with the part's name, the key and what to write instead.

@@ -78,6 +78,17 @@ std::string recompute_words(const Job& job) {
   return workload::name_of(job.recompute) + (part ? fmt::format(" for {:.0f} % of the layers", 100 * job.recompute_share) : "");
 }
 
+// A group that several ranks share one copy in must divide the ranks; as large as all of them or larger, it is all of them.
+Result<void> check_shard_group(const Job& job) {
+  const auto& p = job.parallelism;
+  const int ranks = p.dp * p.cp;
+  if (p.sharding == Sharding::none || p.shard_group <= 0 || p.shard_group >= ranks || ranks % p.shard_group == 0) return {};
+  return bad_input({job.file, 0},
+                   fmt::format("parallelism.shard_group: {} does not divide the {} data-parallel ranks (dp {} × cp {})", p.shard_group, ranks,
+                               p.dp, p.cp),
+                   "choose a divisor of dp·cp, or leave shard_group out");
+}
+
 // What is open where no plan is: the ranks that are left, sequence parallelism, recomputation.
 Result<Job> finish(Job job, const topology::Platform& platform) {
   const Bytes capacity = platform.node.gpu.memory;
@@ -147,6 +158,7 @@ Result<Job> settle(const Job& asked, const PlatformModel& model, const Options& 
     job.open.dp = false;
   }
   if (!degrees_open) TRUNKLINE_TRY(check_batch(job));
+  if (!degrees_open && !job.open.sharding) TRUNKLINE_TRY(check_shard_group(job));
   return plan_open ? settle_plan(job, model, options) : finish(std::move(job), model.platform());
 }
 

@@ -155,7 +155,7 @@ class Checker {
                    fmt::format("ep·etp = {}·{} does not divide the {} ranks of a pipeline stage (tp·cp·dp)", p_.ep, etp, ranks),
                    "write etp: 1, or a smaller ep");
     }
-    if (p_.sharding == Sharding::hsdp && p_.shard_group > 1 && (p_.dp * p_.cp) % p_.shard_group != 0) {
+    if (!open_.sharding && p_.sharding != Sharding::none && p_.shard_group > 0 && (p_.dp * p_.cp) % p_.shard_group != 0) {
       return wrong("parallelism", "shard_group",
                    fmt::format("{} does not divide the {} data-parallel ranks", p_.shard_group, p_.dp * p_.cp),
                    "choose a divisor of dp·cp");
