@@ -14,7 +14,8 @@ namespace {
 using predict::Prediction;
 
 constexpr int kCases = 3000;
-constexpr double kLastBits = 1 + 1e-15;  // a step is a sum of six doubles
+constexpr double kLastBits = 1 + 1e-15;     // a step is a sum of six doubles
+constexpr double kLastBitsRun = 1 + 1e-13;  // failures within lost time amplify a step's last bit
 
 Prediction predicted(const Case& c) {
   auto p = predict::predict(c.job, c.platform);
@@ -86,7 +87,7 @@ TEST(Predictions, NothingFasterMakesAnythingSlower) {
       EXPECT_LE(after.epoch->s, before.epoch->s * kLastBits) << what;
     }
     if (before.run) {
-      EXPECT_LE(after.run->total_s, before.run->total_s * kLastBits) << what;
+      EXPECT_LE(after.run->total_s, before.run->total_s * kLastBitsRun) << what;
     }
   }
 }
@@ -190,12 +191,13 @@ Prediction without_contention(const Case& c, bool nvls = true) {
   return *predict::predict(c.job, c.platform, options);
 }
 
-// The same batch on twice the GPUs: at best in half the time.
+// The same batch on twice the GPUs: at best in half the time. Left out are PyTorch's own modules, which store the first micro-batch's
+// gradient and add the others: with half as many micro-batches less than half is added.
 TEST(Predictions, TwiceTheGpusNeverMoreThanHalveTheStep) {
   Rng rng(6);
   for (int i = 0; i < kCases; ++i) {
     Doubled d = doubled(rng);
-    if (!d.fits) continue;
+    if (!d.fits || workload::behaviour_of(d.one.job, d.one.platform.node.gpu.generation).library_modules) continue;
     d.one.job.batch.global *= 2;
     d.two.job.batch.global = d.one.job.batch.global;
     EXPECT_GE(2 * without_contention(d.two).step_s * kLastBits, without_contention(d.one).step_s) << described(d.one);
