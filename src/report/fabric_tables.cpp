@@ -83,7 +83,7 @@ Table flows_of(const Study& study) {
   table.columns = {{""}, {"unit"}, right("mean"), right("median"), right("worst 1 %"), right("worst")};
   const auto rate = [&](Bandwidth b) { return significant(as_gbyte_per_s(b)); };
   const auto share = [&](Bandwidth b) { return significant(100 * as_gbyte_per_s(b) / line); };
-  const auto time = [&](Seconds t) { return significant(t.si() * unit.per_second); };
+  const auto time = [&](Seconds t) { return r.finish.si() > 0 ? significant(t.si() * unit.per_second) : "–"; };
   table.add({"rate, all at once", "GB/s", rate(r.rate.mean), "", rate(r.rate.p1), rate(r.rate.min)});
   table.add({"  of a host's link", "%", share(r.rate.mean), "", share(r.rate.p1), share(r.rate.min)});
   table.add({"completion", unit.name, time(r.completion.mean), time(r.completion.p50), time(r.completion.p99), time(r.completion.max)});
@@ -131,8 +131,9 @@ std::string cut_off_words(const Study& study) {
 
 Table hottest_of(const RunResult& r) {
   Table table;
-  table.title = fmt::format("fullest links, all flows at once (links in use: mean {} %; all links between switches: mean {} %)",
-                            significant(100 * r.mean_utilisation), significant(100 * r.core_utilisation));
+  const std::string core =
+      r.core_utilisation > 0 ? fmt::format("; all links between switches: mean {} %", significant(100 * r.core_utilisation)) : "";
+  table.title = fmt::format("fullest links, all flows at once (links in use: mean {} %{})", significant(100 * r.mean_utilisation), core);
   table.columns = {{"link"}, right("load %")};
   for (const auto& use : r.hottest) table.add({use.name, significant(100 * use.utilisation)});
   return table;
@@ -254,10 +255,11 @@ void add_run(const Study& study, Document& document) {
     if (study.runs.size() > 1) document.blocks.emplace_back(seeds_of(study));
     return;
   }
-  document.blocks.emplace_back(flows_of(study));
+  const bool any = study.first().unserved < study.first().flows;
+  if (any) document.blocks.emplace_back(flows_of(study));
   document.paragraph(finish_words(study.first()));
   if (!study.first().cut_off.empty()) document.paragraph(cut_off_words(study), Tone::bad);
-  document.blocks.emplace_back(hottest_of(study.first()));
+  if (any) document.blocks.emplace_back(hottest_of(study.first()));
   if (!study.paused.empty()) document.blocks.emplace_back(paused_of(study.paused.front(), network::name_of(study.file.lossless->kind)));
   if (study.runs.size() > 1) document.blocks.emplace_back(seeds_of(study));
   if (!study.file.assumed.empty()) document.blocks.emplace_back(assumed_list(study.file.assumed, "assumed, as the file does not say"));
