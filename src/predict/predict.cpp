@@ -154,6 +154,18 @@ Scaling scaling_of(const Job& job, const PlatformModel& platform, const Options&
   return s;
 }
 
+// What fits by less than allocators were seen to lose may still fail.
+void note_tight(Prediction& p) {
+  constexpr double kSeen = 0.056;  // of what is in use (data/calibration/h200_memory_limit.csv)
+  const auto& m = p.memory;
+  const double in_use = double((m.per_gpu - m.parts.framework - m.parts.communication - m.parts.fragmentation).count());
+  const double room = double((m.capacity - m.per_gpu + m.parts.fragmentation).count());
+  if (!m.fits || m.parts.fragmentation.count() == 0 || room >= kSeen * in_use) return;
+  p.assumed.emplace_back("memory", fmt::format("fits by {:.2g} GiB: where the allocator's fragments take {:.1f} % of what is in use, as "
+                                               "measured in the worst case, it would not",
+                                               as_gib(m.capacity - m.per_gpu), 100 * kSeen));
+}
+
 // How the network between the nodes was taken into account.
 void note_network(const topology::Platform& platform, Prediction& p) {
   const topology::Fabric& fabric = platform.fabric;
@@ -275,6 +287,7 @@ Result<Prediction> predict(const Job& asked, const PlatformModel& model, const O
   p.assumed.insert(p.assumed.begin(), platform.assumed.begin(), platform.assumed.end());
   p.assumed.insert(p.assumed.begin(), job.assumed.begin(), job.assumed.end());
   note_network(platform, p);
+  note_tight(p);
   p.job = std::move(job);
   if (options.extras) p.bottleneck = bottleneck_of(p);
   return p;
