@@ -17,7 +17,7 @@ using topology::Routing;
 constexpr Routing kPolicies[] = {Routing::ideal, Routing::ecmp, Routing::pinned, Routing::flowlet, Routing::spray, Routing::adaptive};
 
 const io::Value& routing_block(const io::Value& value) {
-  const io::Value* routing = value.find("routing");
+  const io::Value* routing = present(value, "routing");
   return routing && routing->is_map() ? *routing : value;
 }
 
@@ -26,11 +26,11 @@ bool splits(Routing policy) { return policy == Routing::spray || policy == Routi
 Result<void> read_bursts(const io::Value& block, RoutingOptions& routing) {
   Bursts bursts;
   for (const char* key : {"bursts", "pause", "flowlet_gap"}) {
-    if (block.find(key) && routing.policy != Routing::flowlet)
+    if (present(block, key) && routing.policy != Routing::flowlet)
       return wrong_field(block, key, "belongs to the policy flowlet", "leave it out");
   }
   bursts.bursts = int(io::get_integer(block, "bursts").value_or(1));
-  if (bursts.bursts > 1 && !block.find("pause"))
+  if (bursts.bursts > 1 && !present(block, "pause"))
     return wrong_field(block, "bursts", fmt::format("{} bursts without the pause between them", bursts.bursts),
                        "give pause, for example 1 ms");
   bursts.idle = io::get_seconds(block, "pause").value_or(seconds(0));
@@ -65,11 +65,12 @@ Result<void> read_routing(const io::Value& value, const Shape& shape, FabricFile
   routing.efficiency = efficiency.value_or(1);
   routing.same_hash = io::get_bool(block, "same_hash").value_or(false);
   routing.remote_failures_known = io::get_bool(block, "far_failures_known").value_or(true);
-  if (block.find("table") && !shape.graph) return wrong_field(block, "table", "belongs to a graph", "a Clos has its own ways");
+  if (present(block, "table") && !shape.graph) return wrong_field(block, "table", "belongs to a graph", "a Clos has its own ways");
   if (shape.table && splits(routing.policy))
     return wrong_field(block, "policy", fmt::format("{} with forwarding tables", topology::name_of(routing.policy)),
                        "use ecmp, flowlet or pinned");
-  if (shape.graph && block.find("far_failures_known")) return wrong_field(block, "far_failures_known", "belongs to a Clos", "leave it out");
+  if (shape.graph && present(block, "far_failures_known"))
+    return wrong_field(block, "far_failures_known", "belongs to a Clos", "leave it out");
   const auto pxn = io::get_bool(block, "pxn");
   if (pxn && *pxn && shape.rails < 2) return wrong_field(block, "pxn", "a fabric without rails", "give topology.rails");
   if (pxn && !*pxn && shape.rail_only)
@@ -89,7 +90,7 @@ Result<void> read_run(const io::Value& value, FabricFile& out) {
 }
 
 Result<void> read_lossless(const io::Value& value, FabricFile& out) {
-  const io::Value* field = value.find("lossless");
+  const io::Value* field = present(value, "lossless");
   if (!field || field->is_null()) return {};
   const auto word = field->is_map() ? io::get_text(*field, "kind") : io::get_text(value, "lossless");
   if (!word) return wrong_field(value, "lossless", "without its kind", "credits, pfc or pfc-dcqcn");
@@ -125,7 +126,7 @@ Result<FabricFile> fabric_from(const io::Value& value, const std::string& folder
   out.host_rate = shape.host_rate;
   TRUNKLINE_TRY(read_routing(value, shape, out));
   TRUNKLINE_TRY(read_run(value, out));
-  TRUNKLINE_ASSIGN(traffic, traffic_from(*value.find("traffic"), *out.fabric, folder));
+  TRUNKLINE_ASSIGN(traffic, traffic_from(*present(value, "traffic"), *out.fabric, folder));
   out.traffic = std::move(traffic);
   TRUNKLINE_TRY(read_lossless(value, out));
   out.name = io::get_text(value, "name").value_or(std::filesystem::path(out.file).stem().string());

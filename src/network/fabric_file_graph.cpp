@@ -62,7 +62,7 @@ struct Defaults {
 };
 
 Result<void> add_links(const io::Value& link, const Defaults& defaults, SwitchGraph& graph) {
-  const io::Value& between = *link.find("between");
+  const io::Value& between = *present(link, "between");
   if (between.items().size() != 2)
     return bad_input(between.where(), fmt::format("a link between {} names", between.items().size()), "two names: [a0, s0]");
   TRUNKLINE_ASSIGN(a, ends_in(between.items()[0], graph));
@@ -105,10 +105,10 @@ Result<void> check_ports(const io::Value& topology, const SwitchGraph& graph) {
 }
 
 Result<SwitchGraph> graph_from(const io::Value& file) {
-  const io::Value& topology = *file.find("topology");
-  const io::Value& block = *topology.find("graph");
+  const io::Value& topology = *present(file, "topology");
+  const io::Value& block = *present(topology, "graph");
   Defaults defaults;
-  if (file.find("rate")) {
+  if (present(file, "rate")) {
     TRUNKLINE_ASSIGN(rate, rate_in(file, "rate", std::nullopt));
     defaults.rate = rate;
   }
@@ -116,16 +116,16 @@ Result<SwitchGraph> graph_from(const io::Value& file) {
   TRUNKLINE_ASSIGN(latency, time_in(file, "latency"));
   defaults.latency = latency;
   SwitchGraph graph;
-  TRUNKLINE_TRY(add_nodes(*block.find("hosts"), true, graph));
-  TRUNKLINE_TRY(add_nodes(*block.find("switches"), false, graph));
+  TRUNKLINE_TRY(add_nodes(*present(block, "hosts"), true, graph));
+  TRUNKLINE_TRY(add_nodes(*present(block, "switches"), false, graph));
   if (graph.hosts() == 0) return bad_input(block.where(), "a graph without hosts", "name them: hosts: [a0, a1]");
-  for (const auto& link : block.find("links")->items()) TRUNKLINE_TRY(add_links(link, defaults, graph));
+  for (const auto& link : present(block, "links")->items()) TRUNKLINE_TRY(add_links(link, defaults, graph));
   TRUNKLINE_TRY(check_ports(topology, graph));
   return graph;
 }
 
 Result<std::optional<ForwardingTable>> table_of(const io::Value& file, const std::string& folder, const SwitchGraph& graph) {
-  const io::Value* routing = file.find("routing");
+  const io::Value* routing = present(file, "routing");
   const auto name = routing && routing->is_map() ? io::get_text(*routing, "table") : std::nullopt;
   if (!name) return std::optional<ForwardingTable>();
   const std::string path = (std::filesystem::path(folder) / *name).string();
@@ -137,15 +137,15 @@ Result<std::optional<ForwardingTable>> table_of(const io::Value& file, const std
 }  // namespace
 
 Result<Shape> shape_of_graph(const io::Value& file, const std::string& folder) {
-  const io::Value& topology = *file.find("topology");
+  const io::Value& topology = *present(file, "topology");
   for (const auto& [key, value] : topology.fields()) {
     if (key != "graph" && key != "ports" && !value.is_null())
       return bad_input(value.where(), fmt::format("topology.{} beside a graph", key), "a graph says all by its hosts, switches and links");
   }
   TRUNKLINE_ASSIGN(graph, graph_from(file));
-  TRUNKLINE_ASSIGN(whole, placed(GraphFabric::build(graph), *topology.find("graph")));
+  TRUNKLINE_ASSIGN(whole, placed(GraphFabric::build(graph), *present(topology, "graph")));
   if (const auto pair = whole.parted()) {
-    return bad_input(topology.find("graph")->where(),
+    return bad_input(present(topology, "graph")->where(),
                      fmt::format("no way leads from {} to {}", whole.host_name(pair->first), whole.host_name(pair->second)),
                      "add the links that join them");
   }
@@ -166,7 +166,7 @@ Result<Shape> shape_of_graph(const io::Value& file, const std::string& folder) {
   times.ends = ends;
   TRUNKLINE_ASSIGN(packet, packet_in(file));
   times.packet = packet;
-  TRUNKLINE_ASSIGN(fabric, placed(GraphFabric::build(std::move(graph), std::move(table), times), *topology.find("graph")));
+  TRUNKLINE_ASSIGN(fabric, placed(GraphFabric::build(std::move(graph), std::move(table), times), *present(topology, "graph")));
   shape.fabric = std::make_shared<GraphFabric>(std::move(fabric));
   return shape;
 }

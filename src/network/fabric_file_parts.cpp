@@ -9,6 +9,11 @@
 
 namespace trunkline::network {
 
+const io::Value* present(const io::Value& map, std::string_view key) {
+  const io::Value* field = map.find(key);
+  return field && !field->is_null() ? field : nullptr;
+}
+
 const io::Value& field_or(const io::Value& map, std::string_view key) {
   const io::Value* field = map.find(key);
   return field ? *field : map;
@@ -108,7 +113,7 @@ Result<Fault> fault_from(const io::Value& value) {
 
 Result<std::vector<std::string>> apply_faults(const io::Value& file, const NamedLinks& links) {
   std::vector<std::string> words;
-  const io::Value* list = file.find("faults");
+  const io::Value* list = present(file, "faults");
   if (!list || !list->is_list() || list->items().empty()) return words;
   std::vector<Fault> faults;
   for (const auto& item : list->items()) {

@@ -15,6 +15,9 @@
 
 namespace trunkline::network {
 
+// The field where it is there and not null; `key:` without a value is as good as absent.
+const io::Value* present(const io::Value& map, std::string_view key);
+
 // The field, or where it is absent the block, for its place in messages.
 const io::Value& field_or(const io::Value& map, std::string_view key);
 tl::unexpected<Error> wrong_field(const io::Value& map, std::string_view key, std::string message, std::string hint);

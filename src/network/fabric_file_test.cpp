@@ -177,6 +177,26 @@ TEST(FabricFile, AGraphWithAFault) {
   EXPECT_EQ(run_study(*cut)->first().cut_off.size(), 2U);
 }
 
+// A key without a value is as good as absent, whichever it is.
+TEST(FabricFile, KeysWithoutAValueAreAbsent) {
+  const auto empty = [](const io::ObjectSpec& spec) {
+    std::string out;
+    for (const auto& field : spec.fields) out += (out.empty() ? "" : ", ") + field.name + ": ";
+    return "{" + out + "}";
+  };
+  for (const auto& field : fabric_spec().fields) {
+    if (!field.object || field.type != io::FieldType::object) continue;
+    const std::string text = field.name + ": " + empty(*field.object) + "\n";
+    for (const char* other : {"topology: {clos: 2, ports: 8}\n", "traffic: {pattern: ring, size: 1 MB}\n", "rate: 1 Gb/s\n"})
+      EXPECT_FALSE(error_of(text + other).empty());
+  }
+  EXPECT_NE(error_of("topology: {graph: }\nrate: 1 Gb/s\n" + kTraffic).find("says nothing of its switches"), std::string::npos);
+  EXPECT_NE(error_of("topology: {clos: }\nrate: 1 Gb/s\n" + kTraffic).find("says nothing of its switches"), std::string::npos);
+  EXPECT_EQ(
+      error_of("topology: {clos: 2, ports: 8, graph: , fat_tree: , spines: }\nrate: 1 Gb/s\nrouting:\nlossless:\nfaults:\n" + kTraffic),
+      "");
+}
+
 TEST(Study, SeedsMoveRoutesAndTraffic) {
   const auto file = from(clos("clos: 2, ports: 16, hosts: 128"));
   const Study study = *run_study(*file, 20);

@@ -26,7 +26,7 @@ Result<void> add_latencies(const io::Value& file, ClosSpec& spec) {
   TRUNKLINE_ASSIGN(ends, time_in(file, "end_latency"));
   spec.wire = wire;
   spec.switching = switching;
-  if (file.find("end_latency")) spec.ends = ends;
+  if (present(file, "end_latency")) spec.ends = ends;
   TRUNKLINE_ASSIGN(packet, packet_in(file));
   spec.packet = packet;
   return {};
@@ -66,7 +66,7 @@ Result<ClosSpec> spelt_out(const io::Value& topology, int tiers) {
       return bad_input(topology.where(), fmt::format("a Clos of {} tiers that is spelt out lacks the key \"{}\"", tiers, key),
                        "give it, or ports and hosts alone");
   }
-  if (topology.find("oversubscription"))
+  if (present(topology, "oversubscription"))
     return wrong_field(topology, "oversubscription", "of a Clos that is spelt out",
                        "it follows from hosts_per_leaf, spines and leaf_links");
   spec.hosts = whole_or(topology, "hosts", 0);
@@ -99,7 +99,7 @@ Result<ClosSpec> counted(const io::Value& topology, int tiers, Bandwidth rate, A
 
 Result<ClosSpec> clos_from(const io::Value& topology, int tiers, Bandwidth rate, Assumed& assumed) {
   bool any = false;
-  for (const char* key : kSpeltOut) any = any || topology.find(key);
+  for (const char* key : kSpeltOut) any = any || present(topology, key);
   if (!any) return counted(topology, tiers, rate, assumed);
   return spelt_out(topology, tiers);
 }
@@ -108,7 +108,7 @@ Result<ClosSpec> clos_from(const io::Value& topology, int tiers, Bandwidth rate,
 
 // levels;children of a switch at each level;parents of a node at each level;parallel links at each level.
 Result<ClosSpec> fat_tree_from(const io::Value& topology) {
-  const io::Value& field = *topology.find("fat_tree");
+  const io::Value& field = *present(topology, "fat_tree");
   const std::string text = field.text();
   const auto refuse = [&](std::string message) {
     return bad_input(field.where(), fmt::format("topology.fat_tree: {}", message),
@@ -170,7 +170,7 @@ std::string words_of(const Clos& clos) {
 // --- all together ----------------------------------------------------------------------------------------------------------
 
 Result<Shape> finished(const io::Value& file, const ClosSpec& spec, Shape shape) {
-  const io::Value& topology = *file.find("topology");
+  const io::Value& topology = *present(file, "topology");
   const double leaves = std::ceil(double(spec.hosts) / spec.hosts_per_leaf) + spec.rails;
   const double ups = spec.tiers >= 2 ? leaves * spec.spines * spec.leaf_links : 0;
   const double cores = spec.tiers == 3 ? leaves / spec.leaves_per_pod * spec.spines * double(spec.cores) * spec.spine_links : 0;
@@ -191,11 +191,11 @@ Result<Shape> finished(const io::Value& file, const ClosSpec& spec, Shape shape)
 }
 
 Result<Shape> shape_of_platform(const io::Value& file, const std::string& folder) {
-  const io::Value& topology = *file.find("topology");
+  const io::Value& topology = *present(file, "topology");
   if (topology.fields().size() > 1)
     return bad_input(topology.where(), "a platform's fabric with keys of its own", "leave the others out, or describe the fabric here");
   for (const char* key : {"rate", "efficiency"}) {
-    if (file.find(key)) return wrong_field(file, key, "beside a platform, which has its own", "leave it out");
+    if (present(file, key)) return wrong_field(file, key, "beside a platform, which has its own", "leave it out");
   }
   TRUNKLINE_ASSIGN(platform, topology::read_platform((std::filesystem::path(folder) / *io::get_text(topology, "platform")).string()));
   TRUNKLINE_ASSIGN(spec, clos_of(platform));
@@ -210,14 +210,14 @@ Result<Shape> shape_of_platform(const io::Value& file, const std::string& folder
 }  // namespace
 
 Result<Shape> shape_from(const io::Value& file, const std::string& folder, Assumed& assumed) {
-  const io::Value& topology = *file.find("topology");
+  const io::Value& topology = *present(file, "topology");
   int kinds = 0;
-  for (const char* key : {"clos", "fat_tree", "platform", "graph"}) kinds += topology.find(key) ? 1 : 0;
+  for (const char* key : {"clos", "fat_tree", "platform", "graph"}) kinds += present(topology, key) ? 1 : 0;
   if (kinds != 1)
     return bad_input(topology.where(), kinds == 0 ? "the topology says nothing of its switches" : "the topology is described twice",
                      "give one of: clos, fat_tree, graph, platform");
-  if (topology.find("platform")) return shape_of_platform(file, folder);
-  if (topology.find("graph")) return shape_of_graph(file, folder);
+  if (present(topology, "platform")) return shape_of_platform(file, folder);
+  if (present(topology, "graph")) return shape_of_graph(file, folder);
   TRUNKLINE_ASSIGN(line, rate_in(file, "rate", std::nullopt));
   const double share = io::get_number(file, "efficiency").value_or(1);
   const auto tiers = io::get_integer(topology, "clos");

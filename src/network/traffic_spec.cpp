@@ -9,6 +9,7 @@
 #include "base/quantity_text.hpp"
 #include "base/rng.hpp"
 #include "io/files.hpp"
+#include "network/fabric_file_parts.hpp"
 
 namespace trunkline::network {
 namespace {
@@ -21,11 +22,6 @@ constexpr std::int64_t kMostDemands = 20'000'000;
 constexpr int kMostRing = 100'000;
 constexpr double kMostSeed = 1e15;
 
-const io::Value& field_or(const io::Value& map, std::string_view key) {
-  const io::Value* field = map.find(key);
-  return field ? *field : map;
-}
-
 tl::unexpected<Error> wrong(const io::Value& traffic, std::string_view key, std::string message, std::string hint) {
   return bad_input(field_or(traffic, key).where(), fmt::format("traffic.{}: {}", key, message), std::move(hint));
 }
@@ -36,7 +32,7 @@ std::string beside(const std::string& folder, const std::string& file) { return 
 Result<void> check_kind(const io::Value& traffic) {
   int kinds = 0;
   for (const char* key : {"pattern", "collective", "matrix", "flows"}) {
-    const io::Value* field = traffic.find(key);
+    const io::Value* field = present(traffic, key);
     kinds += field && !field->is_null() ? 1 : 0;
   }
   if (kinds == 1) return {};
@@ -74,7 +70,7 @@ Result<std::vector<Demand>> demands_in(const io::Value& matrix, int hosts) {
 }
 
 Result<void> read_listed(const io::Value& traffic, const Fabric& fabric, const std::string& folder, TrafficSpec& out) {
-  if (const io::Value* matrix = traffic.find("matrix"); matrix && !matrix->is_null()) {
+  if (const io::Value* matrix = present(traffic, "matrix"); matrix && !matrix->is_null()) {
     out.pattern = Pattern::matrix;
     if (matrix->is_list()) {
       TRUNKLINE_ASSIGN(demands, demands_in(*matrix, out.hosts));
@@ -118,7 +114,7 @@ Result<void> read_pattern(const io::Value& traffic, const std::string& word, Tra
   if (steps && out.pattern != Pattern::ring_all_reduce)
     return wrong(traffic, "steps", fmt::format("belongs to the pattern ring_all_reduce, not to {}", word), "leave it out");
   if (steps == "every") out.steps = RingSteps::every;
-  if (out.pattern == Pattern::ring_all_reduce && (traffic.find("over") || out.size.count() < out.hosts))
+  if (out.pattern == Pattern::ring_all_reduce && (present(traffic, "over") || out.size.count() < out.hosts))
     return wrong(traffic, "pattern", "a ring all-reduce starts at once and has a byte for every host", "leave out over; a larger size");
   if (out.pattern == Pattern::ring_all_reduce && out.hosts > kMostRing)
     return wrong(traffic, "hosts", fmt::format("a ring of {} hosts", out.hosts), fmt::format("at most {} are simulated", kMostRing));
@@ -172,7 +168,7 @@ Result<void> read_collective(const io::Value& traffic, const std::string& word, 
                        : out.task.operation == Operation::all_to_all ? Algorithm::direct
                                                                      : Algorithm::ring;
   out.task.pieces = int(io::get_integer(traffic, "pieces").value_or(1));
-  if (const io::Value* node = traffic.find("node"); node && node->is_map()) {
+  if (const io::Value* node = present(traffic, "node"); node && node->is_map()) {
     out.machines.gpus = int(io::get_integer(*node, "gpus").value_or(out.machines.gpus));
     out.machines.nics = int(io::get_integer(*node, "nics").value_or(out.machines.nics));
     out.machines.gpu_links = io::get_bandwidth(*node, "gpu_links").value_or(Bandwidth());
@@ -291,7 +287,7 @@ Result<TrafficSpec> traffic_from(const io::Value& value, const Fabric& fabric, c
   const auto word = io::get_text(value, "pattern");
   const auto collective = io::get_text(value, "collective");
   for (const char* key : {"algorithm", "pieces", "node"}) {
-    if (value.find(key) && !collective) return wrong(value, key, "belongs to a collective", "leave it out");
+    if (present(value, key) && !collective) return wrong(value, key, "belongs to a collective", "leave it out");
   }
   if (collective) {
     TRUNKLINE_TRY(read_collective(value, *collective, out));
