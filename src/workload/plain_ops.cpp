@@ -43,7 +43,8 @@ Chain activation_chain(Activation activation, bool autocast) {
   if (!autocast) return {streams(6 * 4 + 2 * 6), 8, streams(6 + 6 + 4 + 6 + 4 + 4 + 14 + 12), 12};
   // `pow` answers in fp32 and what follows stays there, until the next product casts it back.
   const double cube = kUp + streams(8 + 8) + converts(10), tanh = streams(8 + 8 + 8), product = streams(4) + converts(10) + kDown;
-  const double back = kUp + streams(12) + converts(10) + kDown + streams(4) + streams(12 + 8) + kDown + streams(8 + 28) + kDown + streams(12);
+  const double back =
+      kUp + streams(12) + converts(10) + kDown + streams(4) + streams(12 + 8) + kDown + streams(8 + 28) + kDown + streams(12);
   return {cube + tanh + product, 10, back, 15};
 }
 

@@ -58,10 +58,11 @@ TEST(PlainOps, kernels_are_as_many_as_were_counted) {
     Case what;
     double kernels;
   };
-  for (const Counted& c : {Counted{{"gpt2-xl", 16, 1024}, 4863 - 737 - 82}, Counted{{"gpt2-xl", 16, 1024, "eager", "bf16"}, 3515 - 738 - 82},
-                           Counted{{"llama-3.2-1b", 8, 2048}, 2788 - 421 - 62}, Counted{{"llama-3.2-1b", 8, 2048, "eager", "bf16"}, 2375 - 421 - 62},
-                           Counted{{"vit-l-16", 256, 0}, 2471 - 488 - 20}, Counted{{"vit-l-16", 256, 0, "eager", "bf16"}, 1640 - 485 - 16},
-                           Counted{{"clip-vit-b-32", 1024, 77}, 2887 - 553 - 17}}) {
+  for (const Counted& c :
+       {Counted{{"gpt2-xl", 16, 1024}, 4863 - 737 - 82}, Counted{{"gpt2-xl", 16, 1024, "eager", "bf16"}, 3515 - 738 - 82},
+        Counted{{"llama-3.2-1b", 8, 2048}, 2788 - 421 - 62}, Counted{{"llama-3.2-1b", 8, 2048, "eager", "bf16"}, 2375 - 421 - 62},
+        Counted{{"vit-l-16", 256, 0}, 2471 - 488 - 20}, Counted{{"vit-l-16", 256, 0, "eager", "bf16"}, 1640 - 485 - 16},
+        Counted{{"clip-vit-b-32", 1024, 77}, 2887 - 553 - 17}}) {
     EXPECT_NEAR(launches(c.what) / c.kernels, 1, 0.30) << c.what.model << ' ' << c.what.weights << ": " << launches(c.what);
   }
 }
