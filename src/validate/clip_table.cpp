@@ -10,6 +10,7 @@
 #include "stats/summary.hpp"
 #include "validate/columns.hpp"
 #include "validate/ideal_step.hpp"
+#include "validate/row_reader.hpp"
 
 namespace trunkline::validate {
 
@@ -41,9 +42,9 @@ struct Evidence {
 constexpr Evidence kEvidence[] = {{"jubench_mmoclip", 1.50}, {"laion_scaling_laws", 1.81}, {"openclip_laion400m", 1.89}};
 constexpr double kLow = 0.78, kHigh = 1.77;
 
-class RowReader {
+class RowReader : RowReaderOf<ClipRow> {
  public:
-  RowReader(const io::CsvTable& table, const io::CsvRow& row) : table_(table), row_(row) {}
+  RowReader(const io::CsvTable& table, const io::CsvRow& row) : RowReaderOf(TableKind::clip, table, row) {}
 
   ClipRow read() {
     out_.id = row_name(table_, row_);
@@ -61,25 +62,6 @@ class RowReader {
   }
 
  private:
-  const std::string& text(std::string_view column) const { return table_.cell(row_, column); }
-  double number(std::string_view column) const { return parse_number(text(column)).value_or(0); }
-  bool skip(std::string why) {
-    out_.skipped_reason = std::move(why);
-    return false;
-  }
-  // For rows that lack what a prediction needs, or are of another kind: not eligible.
-  bool leave_out(std::string why) {
-    out_.eligible = false;
-    return skip(std::move(why));
-  }
-  void assume(const char* what, std::string taken) { out_.assumed.emplace_back(what, std::move(taken)); }
-
-  // A cell that holds something other than its column may is said, never read as if it were empty.
-  bool readable() {
-    const std::string problem = unreadable_cell(TableKind::clip, table_, row_);
-    return problem.empty() || skip(problem);
-  }
-
   bool measured() {
     const double gpus = number("gpus");
     double rate = number("samples_s");
@@ -250,10 +232,6 @@ class RowReader {
            workload::name_of(job.recompute) + (job.recompute == workload::Recompute::full ? " (does not fit without)" : " (fits)"));
     return true;
   }
-
-  const io::CsvTable& table_;
-  const io::CsvRow& row_;
-  ClipRow out_;
 };
 
 Result<double> step_with(const ClipRow& row, double old_software) {

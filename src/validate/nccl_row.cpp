@@ -10,6 +10,7 @@
 #include "io/value.hpp"
 #include "validate/columns.hpp"
 #include "validate/nccl_table.hpp"
+#include "validate/row_reader.hpp"
 
 namespace trunkline::validate {
 
@@ -24,9 +25,9 @@ constexpr double kLaunch = 4.3e-6, kQueuedMessage = 0.41e-6;
 // Reductions in the switch show more bus bandwidth than the links have, by less than this.
 constexpr double kMostOfLinks = 3, kFastestSlot = 64e9;
 
-class RowReader {
+class RowReader : RowReaderOf<CollectiveRow> {
  public:
-  RowReader(const io::CsvTable& table, const io::CsvRow& row) : table_(table), row_(row) {}
+  RowReader(const io::CsvTable& table, const io::CsvRow& row) : RowReaderOf(TableKind::collectives, table, row) {}
 
   CollectiveRow read() {
     labels();
@@ -43,14 +44,6 @@ class RowReader {
   }
 
  private:
-  const std::string& text(std::string_view column) const { return table_.cell(row_, column); }
-  double number(std::string_view column) const { return parse_number(text(column)).value_or(0); }
-  bool skip(std::string why) {
-    out_.skipped_reason = std::move(why);
-    return false;
-  }
-  void assume(const char* what, std::string taken) { out_.assumed.emplace_back(what, std::move(taken)); }
-
   void labels() {
     out_.id = row_name(table_, row_);
     out_.file = table_.file();
@@ -65,12 +58,6 @@ class RowReader {
     out_.eligible = out_.healthy && out_.exclude_reason.empty();
     out_.network = text("network");
     out_.notes = text("notes");
-  }
-
-  // A cell that holds something other than its column may is said, never read as if it were empty.
-  bool readable() {
-    const std::string problem = unreadable_cell(TableKind::collectives, table_, row_);
-    return problem.empty() || skip(problem);
   }
 
   bool operation(CollectiveCase& question) {
@@ -280,9 +267,6 @@ class RowReader {
                     text("size_bytes"), to_text(byte_per_s(moved)))));
   }
 
-  const io::CsvTable& table_;
-  const io::CsvRow& row_;
-  CollectiveRow out_;
   Collective collective_ = Collective::all_reduce;
   int ranks_ = 0, gpus_per_node_ = 0;
   std::string gpu_;

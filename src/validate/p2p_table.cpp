@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "io/value.hpp"
 #include "topology/platform.hpp"
+#include "validate/row_reader.hpp"
 
 namespace trunkline::validate {
 namespace {
@@ -38,9 +39,9 @@ constexpr Host kHosts[] = {{"juwels booster", "a100", "a100-4"},
 
 enum class Ends { gpus, host, nodes };
 
-class RowReader {
+class RowReader : RowReaderOf<PointToPointRow> {
  public:
-  RowReader(const io::CsvTable& table, const io::CsvRow& row) : table_(table), row_(row) {}
+  RowReader(const io::CsvTable& table, const io::CsvRow& row) : RowReaderOf(TableKind::point_to_point, table, row) {}
 
   PointToPointRow read() {
     out_.id = row_name(table_, row_);
@@ -54,23 +55,6 @@ class RowReader {
   }
 
  private:
-  const std::string& text(std::string_view column) const { return table_.cell(row_, column); }
-  double number(std::string_view column) const { return parse_number(text(column)).value_or(0); }
-  bool skip(std::string why) {
-    out_.skipped_reason = std::move(why);
-    return false;
-  }
-  bool leave_out(std::string why) {
-    out_.eligible = false;
-    return skip(std::move(why));
-  }
-  void assume(const char* what, std::string taken) { out_.assumed.emplace_back(what, std::move(taken)); }
-
-  bool readable() {
-    const std::string problem = unreadable_cell(TableKind::point_to_point, table_, row_);
-    return problem.empty() || skip(problem);
-  }
-
   // "GPU3", "3" → inside a node; "node0" → between nodes.
   static std::optional<Ends> end_of(std::string_view name) {
     const bool node = name.starts_with("node"), gpu = name.starts_with("GPU");
@@ -236,9 +220,6 @@ class RowReader {
     return nics.rate.si() * nics.efficiency;
   }
 
-  const io::CsvTable& table_;
-  const io::CsvRow& row_;
-  PointToPointRow out_;
   Ends ends_ = Ends::gpus;
   bool both_ = false;
   double bytes_ = 0;

@@ -11,6 +11,7 @@
 #include "validate/columns.hpp"
 #include "validate/families.hpp"
 #include "validate/ideal_step.hpp"
+#include "validate/row_reader.hpp"
 
 namespace trunkline::validate {
 
@@ -20,9 +21,9 @@ using workload::Sharding;
 
 namespace {
 
-class RowReader {
+class RowReader : RowReaderOf<TrainingRow> {
  public:
-  RowReader(const io::CsvTable& table, const io::CsvRow& row) : table_(table), row_(row) {}
+  RowReader(const io::CsvTable& table, const io::CsvRow& row) : RowReaderOf(TableKind::training, table, row) {}
 
   TrainingRow read() {
     out_.id = row_name(table_, row_);
@@ -46,27 +47,15 @@ class RowReader {
   }
 
  private:
-  const std::string& text(std::string_view column) const { return table_.cell(row_, column); }
   std::optional<double> number(std::string_view column) const {
     const auto value = parse_number(text(column));
     return value ? std::optional<double>(*value) : std::nullopt;
   }
-  bool skip(std::string why) {
-    out_.skipped_reason = std::move(why);
-    return false;
-  }
-  void assume(const char* what, std::string taken) { out_.assumed.emplace_back(what, std::move(taken)); }
   bool mentions(std::string_view word) const {
     for (const char* column : {"model", "framework", "extra", "notes", "optimizer"}) {
       if (lower(text(column)).find(word) != std::string::npos) return true;
     }
     return false;
-  }
-
-  // A cell that holds something other than its column may is said, never read as if it were empty.
-  bool readable() {
-    const std::string problem = unreadable_cell(TableKind::training, table_, row_);
-    return problem.empty() || skip(problem);
   }
 
   bool measured() {
@@ -428,9 +417,6 @@ class RowReader {
     platform.fabric.kind = n.kind;
   }
 
-  const io::CsvTable& table_;
-  const io::CsvRow& row_;
-  TrainingRow out_;
   double batch_scale_ = 1;
 };
 
