@@ -37,7 +37,7 @@ Result<void> read_bursts(const io::Value& block, RoutingOptions& routing) {
   bursts.threshold = io::get_seconds(block, "flowlet_gap").value_or(bursts.threshold);
   if (bursts.idle.si() < 0) return wrong_field(block, "pause", to_text(bursts.idle), "from 0 on");
   if (!(bursts.threshold.si() > 0)) return wrong_field(block, "flowlet_gap", to_text(bursts.threshold), "above 0");
-  routing.flowlets = bursts.idle >= bursts.threshold ? bursts.bursts : 1;
+  routing.flowlets = flowlets_of(bursts);
   return {};
 }
 
