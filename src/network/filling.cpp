@@ -184,10 +184,12 @@ void Filling::look_at(LinkId id, double water) {
   if (water != link.key || (link.flags & kSettled)) return;  // an older, higher or lower event of the same link
   link.key = kUnlimited;
   const bool holding = link.flags & kHolding;
-  if (const double bound = lower_bound(link); !holding && bound < kUnlimited && !reached(bound, water)) {
+  const double bound = lower_bound(link);
+  if (!holding && bound < kUnlimited && !reached(bound, water)) {
     wait_until(id, bound);
     return;
   }
+  if (all_open_ && !holding && bound == kUnlimited) return;  // every member has been limited elsewhere meanwhile
   // From nothing all members are open or at most at the water's level: the sums say it all.
   const bool sums_do = all_open_ && !holding && link.open_members > 0;
   const double level = sums_do ? std::max(0.0, link.capacity - link.frozen) / link.open : saturation(link, id, water);
