@@ -29,7 +29,7 @@ struct ValidateOptions {
 
 struct Effect {
   const char* name;
-  bool timeline::Effects::*on;
+  bool timeline::Effects::* on;
 };
 
 constexpr Effect kEffects[] = {

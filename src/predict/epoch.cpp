@@ -228,9 +228,11 @@ void add_failures(const topology::Platform& platform, Prediction& p, JobTime& t)
   const double training = t.steps * p.step_s;  // what was staged is not lost
   t.failure_s = failure_loss_s(training, mtbf, t.loss_each_s);
   t.failures = (training + t.failure_s) / mtbf;
-  if (!std::isfinite(t.failure_s)) note(p, "failures",
-         fmt::format("the job never finishes: a failure comes every {} and costs {} (work since the last checkpoint, restart, reading it back)",
-                     to_text(seconds(mtbf)), to_text(seconds(t.loss_each_s))));
+  if (!std::isfinite(t.failure_s))
+    note(p, "failures",
+         fmt::format(
+             "the job never finishes: a failure comes every {} and costs {} (work since the last checkpoint, restart, reading it back)",
+             to_text(seconds(mtbf)), to_text(seconds(t.loss_each_s))));
   if (!p.checkpoint) return;
   const double best = best_interval_s(mtbf, *p.checkpoint);
   p.checkpoint->best_every_steps = std::max(1.0, std::round(best / std::max(1e-9, p.step_s - p.breakdown.checkpoint_s)));

@@ -84,8 +84,8 @@ Result<void> check_shard_group(const Job& job) {
   const int ranks = p.dp * p.cp;
   if (p.sharding == Sharding::none || p.shard_group <= 0 || p.shard_group >= ranks || ranks % p.shard_group == 0) return {};
   return bad_input({job.file, 0},
-                   fmt::format("parallelism.shard_group: {} does not divide the {} data-parallel ranks (dp {} × cp {})", p.shard_group, ranks,
-                               p.dp, p.cp),
+                   fmt::format("parallelism.shard_group: {} does not divide the {} data-parallel ranks (dp {} × cp {})", p.shard_group,
+                               ranks, p.dp, p.cp),
                    "choose a divisor of dp·cp, or leave shard_group out");
 }
 

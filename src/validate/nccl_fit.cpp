@@ -28,10 +28,7 @@ struct Knob {
 };
 
 std::vector<Knob> knobs() {
-#define TRUNKLINE_KNOB(path)                               \
-  {                                                        \
-#path, [](Constants & c) -> double& { return c.path; } \
-  }
+#define TRUNKLINE_KNOB(path) {#path, [](Constants& c) -> double& { return c.path; }}
   return {TRUNKLINE_KNOB(base.ll),
           TRUNKLINE_KNOB(base.ll128),
           TRUNKLINE_KNOB(base.simple),

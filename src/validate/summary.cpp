@@ -88,8 +88,7 @@ void summarise_all(TrainingValidation& v) {
   v.frameworks = grouped(v, [](const TrainingResult& r) { return r.row.framework_name; });
   v.generations = grouped(
       v, [](const TrainingResult& r) { return r.row.platform ? catalog::name_of(r.row.platform->node.gpu.generation) : std::string(); });
-  v.beside = grouped(
-      v, [](const TrainingResult& r) { return r.row.eligible ? std::string() : kind_beside(r.row.exclude_reason); }, true);
+  v.beside = grouped(v, [](const TrainingResult& r) { return r.row.eligible ? std::string() : kind_beside(r.row.exclude_reason); }, true);
   v.overall = summarise("all", all);
   v.overall.file.clear();
   v.median_of_tables = median_of_medians(v.tables);

@@ -129,7 +129,8 @@ void LayerBuilder::add_norm(LayerWork& layer, double tokens, double width, int r
   const int launches = b_.fused_norm ? 1 : 6;
   const bool plain = b_.fused_norm && !b_.tuned_norm;
   const double elements = tokens * width, stream = b_.stream_bytes;
-  add_memory(layer.forward, "norm", (kElement + stream) * elements * factor, launches, plain ? Traffic::norm_forward : Traffic::elementwise);
+  add_memory(layer.forward, "norm", (kElement + stream) * elements * factor, launches,
+             plain ? Traffic::norm_forward : Traffic::elementwise);
   add_memory(layer.backward, "norm backward", (kElement + 2 * stream) * elements * factor, b_.fused_norm ? 2 : 8,
              plain ? Traffic::norm_backward : Traffic::elementwise);
 }

@@ -49,7 +49,7 @@ std::string unescaped(std::string_view text) {
 
 // In a changed root the mount that a folder lies on may not be listed; the kernel still knows its kind (statfs(2)).
 std::string kind_of_folder(const std::string& path) {
-  struct statfs found {};
+  struct statfs found{};
   if (::statfs(path.c_str(), &found) != 0) return {};
   switch (static_cast<unsigned long>(found.f_type) & 0xffffffffUL) {
     case 0xef53: return "ext4";
