@@ -83,6 +83,7 @@ Seconds Kernels::unaligned_gemm(const Gemm& g) const {
 }
 
 Seconds Kernels::convolution(const Gemm& g) const {
+  if (gpu_.rate(catalog::Precision::fp32).si() <= 0) return gemm(g);  // not catalogued
   Gemm wide = g;
   wide.precision = catalog::Precision::fp32;
   return std::max(gemm(g), 2.0 * gemm(wide));

@@ -290,6 +290,18 @@ double more(Rng& rng, double value) { return std::ceil(value * (1 + 0.3 * rng.un
 
 void expect_not_faster(Seconds larger, Seconds smaller, const char* what) { EXPECT_GE(larger.si(), smaller.si() * (1 - 1e-12)) << what; }
 
+// Every catalogued GPU that multiplies in 16 bits convolves and takes odd rows too, never faster than whole ones.
+TEST(Kernels, odd_products_have_a_time_on_every_gpu) {
+  for (const auto& gpu : catalog::Catalog::builtin().gpus()) {
+    const Kernels kernels(gpu);
+    const Gemm g{4096, 1000, 3072, 1, catalog::Precision::fp16, 2};
+    if (!std::isfinite(kernels.gemm(g).si())) continue;
+    EXPECT_TRUE(std::isfinite(kernels.convolution(g).si())) << gpu.id;
+    EXPECT_GE(kernels.convolution(g), kernels.gemm(g)) << gpu.id;
+    EXPECT_GE(kernels.unaligned_gemm(g), kernels.gemm(g)) << gpu.id;
+  }
+}
+
 }  // namespace
 
 TEST(Properties, MoreWorkIsNeverFaster) {
