@@ -12,7 +12,7 @@ namespace {
 struct Case {
   std::string model;
   int batch, sequence;
-  std::string mode = "eager", weights = "fp32", more;
+  std::string mode = "eager", weights = "fp32", more = "";
 };
 
 StepWork work_of(const Case& c) {
