@@ -42,7 +42,8 @@ struct Domain {
   Bandwidth pair;            // one GPU to one other inside the node, as kernels copy
   Bandwidth network;         // the group's share of one node's NICs, one direction, at RDMA efficiency
   Seconds network_latency;
-  int nics = 0;  // the group's share, at least 1 where nodes > 1
+  Bandwidth nic;  // one NIC alone; 0 = not known
+  int nics = 0;   // the group's share, at least 1 where nodes > 1
   catalog::NicKind fabric = catalog::NicKind::infiniband;
 
   int ranks() const { return ranks_per_node * nodes; }
@@ -51,6 +52,7 @@ struct Domain {
 // What a node's graph says about collectives, read once (some 80 µs) for any number of groups on it.
 struct NodeRates {
   Bandwidth network;                  // all NICs together, one direction, for data in GPU memory
+  Bandwidth nic;                      // one NIC alone
   std::vector<topology::Ring> rings;  // by number of GPUs in the ring
 };
 NodeRates rates_of(const topology::NodeType& node);

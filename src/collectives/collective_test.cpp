@@ -251,5 +251,20 @@ TEST_F(Properties, ChannelsAreWithinWhatNcclUses) {
   }
 }
 
+// A message takes one card: more of them than ranks, behind the same slots, never slow it.
+TEST(SendReceive, more_cards_never_slow_a_message) {
+  for (const char* gpu_node : {"hgx-a100-80", "hgx-h100"}) {
+    double before = 1e9;
+    for (const int cards : {1, 2, 4, 8, 16, 32}) {
+      topology::Platform p = *topology::platform_from(*io::parse_yaml(
+          std::string("node: {type: ") + gpu_node + ", count: 4, nics: {part: cx6-hdr, count: " + std::to_string(cards) + "}}", "p.yaml"));
+      const Domain d = domain_of(p, {.ranks_per_node = 1, .nodes = 4, .sharing = 8});
+      const double s = time_of(d, Collective::send_recv, mib(64)).time.si();
+      EXPECT_LE(s, before * (1 + 1e-12)) << gpu_node << ' ' << cards;
+      before = s;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace trunkline::collectives

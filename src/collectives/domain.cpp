@@ -22,13 +22,16 @@ Seconds latency_of(const topology::Nics& nics) {
 
 double socket_rate(double line) { return kTcpBelow * std::min(line, kTcpKnee) + kTcpAbove * std::max(0.0, line - kTcpKnee); }
 
-double node_bandwidth(const topology::NodeType& node) {
-  const topology::Nics& nics = node.nics;
+double nic_bandwidth(const topology::Nics& nics) {
   const double line = nics.rate.si();
   double rate = line * nics.efficiency;
   if (nics.kind == catalog::NicKind::ethernet) rate = std::min(rate, socket_rate(line));
   if (nics.kind == catalog::NicKind::omnipath) rate = std::min(rate, line * kOmnipathShare);
-  const double all = rate * nics.count;
+  return rate;
+}
+
+double node_bandwidth(const topology::NodeType& node) {
+  const double all = nic_bandwidth(node.nics) * node.nics.count;
   const double reachable = topology::limits_of(node).node_to_network.si();
   return reachable > 0 ? std::min(all, reachable) : all;
 }
@@ -45,6 +48,7 @@ double nics_of_group(const topology::NodeType& node, const GroupLayout& layout) 
 NodeRates rates_of(const topology::NodeType& node) {
   NodeRates rates;
   rates.network = byte_per_s(node_bandwidth(node));
+  rates.nic = byte_per_s(nic_bandwidth(node.nics));
   rates.rings.resize(std::size_t(std::max(1, node.gpus)) + 1);
   for (int gpus = 2; gpus <= node.gpus; ++gpus) {
     topology::Ring ring = topology::ring_of(node, gpus);
@@ -88,6 +92,7 @@ Domain domain_of(const topology::Platform& platform, const GroupLayout& layout, 
     const double nics = nics_of_group(node, layout);
     d.network = rates.network * (nics / std::max(1, node.nics.count) * joined);
     d.nics = std::max(1, int(nics * joined));
+    d.nic = rates.nic;
   }
   return d;
 }

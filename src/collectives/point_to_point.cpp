@@ -23,11 +23,12 @@ double all_to_all_time(const Constants& k, const Domain& domain, double size) {
 }
 
 // One message between two ranks, or from each rank to its right neighbour: inside a node at a pair's rate; across, each
-// rank through one NIC.
+// rank through one NIC, at its own rate or the rank's share of what the node gets out. NICs beyond the ranks are no loss.
 double send_recv_time(const Constants& k, const Domain& domain, double size) {
   const LinkClass& link = k.of(domain);
   if (domain.nodes == 1) return k.base.simple + link.hop.simple + size / (domain.pair.si() * k.pair_share);
-  const double port = domain.network.si() / std::max(1, domain.nics);
+  const double share = domain.network.si() / std::max(1, std::min(domain.nics, domain.ranks_per_node));
+  const double port = std::max(domain.network.si() / std::max(1, domain.nics), std::min(domain.nic.si(), share));
   return k.base.simple + network_hop(k, domain, Protocol::simple) + size / (port * k.pair_share);
 }
 

@@ -147,6 +147,7 @@ Scaling scaling_of(const Job& job, const PlatformModel& platform, const Options&
   p.dp = base_dp;
   if (!sharded && base_dp == 1) p.sharding = workload::Sharding::none;
   s.baseline_gpus = replica * base_dp;
+  s.fits = workload::memory_needed(alone).total() <= platform.platform().node.gpu.memory;
   const double alone_s = step_only(alone, platform, options, factor);
   const double ratio = double(job.batch.global) / double(alone.batch.global);
   s.speedup = ratio * alone_s / step_s;

@@ -32,6 +32,7 @@ struct Memory {
 
 struct Scaling {
   int baseline_gpus = 1;  // one copy of the model with the same micro-batch: no data-parallel communication
+  bool fits = true;       // the baseline's memory; where not, it is a yardstick that nobody can run
   double speedup = 1;     // throughput / throughput(baseline)
   double efficiency = 1;  // throughput(n) / (n · throughput(baseline) / baseline_gpus)
 };

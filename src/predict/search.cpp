@@ -113,6 +113,14 @@ class Search {
 
   tl::unexpected<Error> nothing_divides() const {
     const topology::Platform& p = platform_.platform();
+    const auto& fixed = asked_.parallelism;
+    const auto& o = asked_.open;
+    const std::int64_t stated = std::int64_t(o.tp ? 1 : fixed.tp) * (o.pp ? 1 : fixed.pp) * (o.cp ? 1 : fixed.cp) * (o.dp ? 1 : fixed.dp);
+    if (p.gpus() % stated != 0) {
+      return bad_input({asked_.file, 0},
+                       fmt::format("parallelism: the degrees that the job fixes make {} GPUs, and \"{}\" has {}", stated, p.name, p.gpus()),
+                       fmt::format("lower tp, pp, cp or dp until their product divides {}, or leave them open", p.gpus()));
+    }
     return bad_input({asked_.file, 0},
                      fmt::format("parallelism: no way to split {} and a batch of {} matches the {} GPUs of \"{}\" and what the job fixes",
                                  asked_.model.name, asked_.batch.global, p.gpus(), p.name),

@@ -165,7 +165,7 @@ TEST(Search, FindsWhatTryingEverythingFinds) {
   const Question questions[] = {
       {"model: {config: llama-3.2-1b}\nbatch: {global: 16, sequence: 8192}\ntraining: {framework: megatron}\nparallelism: auto\n",
        "name: a\nnode: {type: hgx-a100-40, count: 1}\n"},
-      {"model: {config: llama-2-7b, layers: 6}\nbatch: {global: 8, sequence: 2048}\ntraining: {framework: pytorch-fsdp}\nparallelism: "
+      {"model: {config: llama-2-7b, layers: 6}\nbatch: {global: 8, sequence: 2048}\ntraining: {framework: torchtitan}\nparallelism: "
        "auto\n",
        "name: b\nnode: {gpu: rtx4090, gpus: 4, gpu_links: none, nics: {part: cx6-hdr, count: 1}, count: 2}\nfabric: {kind: roce}\n"},
       {"model: {config: mixtral-8x7b, layers: 4}\nbatch: {global: 16, sequence: 4096}\ntraining: {framework: nemo}\nparallelism: auto\n",
@@ -248,13 +248,22 @@ TEST(Search, NothingThatDividesIsAnError) {
   const Job job = job_from_text("model: llama-2-7b\nbatch: {global: 30, sequence: 4096}\nparallelism: {tp: auto, pp: 7, dp: auto}\n");
   const auto p = predict::predict(job, platform_from_text("name: p\nnode: {type: hgx-h100, count: 1}\n"));
   ASSERT_FALSE(p);
-  EXPECT_NE(p.error().text().find("no way to split"), std::string::npos) << p.error().text();
+  EXPECT_NE(p.error().text().find("the job fixes make 7 GPUs, and \"p\" has 8"), std::string::npos) << p.error().text();
+}
+
+// Plain FSDP wraps data parallelism round a model: no pipeline is invented for it.
+TEST(Search, FsdpAloneSplitsNoModel) {
+  const Job job =
+      job_from_text("model: llama-2-7b\nbatch: {global: 64, sequence: 4096}\ntraining: {framework: pytorch-fsdp}\nparallelism: auto\n");
+  const auto p = predict::predict(job, platform_from_text("name: p\nnode: {gpu: rtx4090, gpus: 8, count: 1}\n"));
+  ASSERT_TRUE(p) << p.error().text();
+  EXPECT_EQ(p->job.parallelism.dp, 8);
 }
 
 TEST(LeastTime, IsNeverAboveTheStep) {
   const Options options;
   Rng rng(11);
-  for (const char* framework : {"megatron", "pytorch-fsdp", "torchtitan", "nemo"}) {
+  for (const char* framework : {"megatron", "maxtext", "torchtitan", "nemo"}) {
     for (const char* model : {"llama-2-7b", "mixtral-8x7b", "deepseek-v3", "qwen3-30b-a3b"}) {
       const Job job =
           job_from_text(std::string("model: ") + model +

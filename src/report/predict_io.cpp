@@ -151,7 +151,10 @@ Json prediction_json(const Prediction& p) {
   out["breakdown"] = breakdown_json(p.breakdown);
   out["detail"] = detail_json(p.detail);
   out["memory"] = memory_json(p.memory);
-  out["scaling"] = {{"baseline_gpus", p.scaling.baseline_gpus}, {"speedup", p.scaling.speedup}, {"efficiency", p.scaling.efficiency}};
+  out["scaling"] = {{"baseline_gpus", p.scaling.baseline_gpus},
+                    {"baseline_fits", p.scaling.fits},
+                    {"speedup", p.scaling.speedup},
+                    {"efficiency", p.scaling.efficiency}};
   out["epoch"] = epoch_json(p.epoch);
   out["checkpoint"] = checkpoint_json(p.checkpoint);
   out["run"] = run_json(p.run);

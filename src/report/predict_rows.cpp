@@ -197,7 +197,11 @@ void add_setup(ComparisonTable& t) {
     const auto sharding = p.job.parallelism.sharding;
     return sharding == workload::Sharding::none ? std::string("none") : workload::name_of(sharding);
   });
-  t.words("recompute", [](const Prediction& p) { return workload::name_of(p.job.recompute); });
+  t.words("recompute", [](const Prediction& p) {
+    const std::string name = workload::name_of(p.job.recompute);
+    const bool part = p.job.recompute == workload::Recompute::full && p.job.recompute_share < 1;
+    return part ? fmt::format("{}, {:.0f} % of layers", name, 100 * p.job.recompute_share) : name;
+  });
   t.gap();
 }
 
@@ -262,8 +266,10 @@ void add_rates(ComparisonTable& t, const PredictionSet& set) {
   t.beside_first("  against the first", [](const Prediction& p) { return p.samples_per_s; });
   t.percent("MFU", [](const Prediction& p) { return p.mfu; });
   t.percent("HFU", [](const Prediction& p) { return p.hfu; });
-  t.words("scaling against",
-          [](const Prediction& p) { return fmt::format("{} GPU{}", p.scaling.baseline_gpus, p.scaling.baseline_gpus == 1 ? "" : "s"); });
+  t.words("scaling against", [](const Prediction& p) {
+    const char* s = p.scaling.baseline_gpus == 1 ? "" : "s";
+    return fmt::format("{} GPU{}{}", p.scaling.baseline_gpus, s, p.scaling.fits ? "" : " (too small)");
+  });
   t.number("  speed-up", "x", [](const Prediction& p) { return p.scaling.speedup; });
   t.percent("  efficiency", [](const Prediction& p) { return p.scaling.efficiency; });
   t.gap();

@@ -71,7 +71,11 @@ Result<void> read_slots(const io::Value& value, NodeType& node, Notes& notes) {
   const int own = node.gpu.pcie_generation;
   const auto stated = io::get_integer(value, "pcie_generation");
   node.pcie_generation = int(stated.value_or(own > 0 ? own : 5));
-  if (!stated) notes.emplace_back("node.pcie_generation", fmt::format("{} ({}'s own)", node.pcie_generation, node.gpu.name));
+  if (!stated) {
+    notes.emplace_back("node.pcie_generation", own > 0 ? fmt::format("{} ({}'s own)", node.pcie_generation, node.gpu.name)
+                                                       : fmt::format("{} (that of {} is not catalogued: the newest that is sold)",
+                                                                     node.pcie_generation, node.gpu.name));
+  }
   const int lanes = int(io::get_integer(value, "pcie_lanes").value_or(node.gpu.pcie_lanes > 0 ? node.gpu.pcie_lanes : 16));
   const int used = own > 0 ? std::min(own, node.pcie_generation) : node.pcie_generation;
   TRUNKLINE_ASSIGN(rate, positive_rate(value, "pcie_bandwidth"));

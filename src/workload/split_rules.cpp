@@ -31,8 +31,8 @@ Splitting splitting_of(Framework framework) {
     case Framework::pytorch_eager:
     case Framework::pytorch_compile:
     case Framework::pytorch_ddp: return {.within_model = false, .hybrid = false, .shards_stages = false};
-    case Framework::composer_fsdp: return {.within_model = false, .hybrid = true, .shards_stages = true};
     case Framework::pytorch_fsdp:
+    case Framework::composer_fsdp: return {.within_model = false, .hybrid = true, .shards_stages = true};
     case Framework::torchtitan:
     case Framework::maxtext:
     case Framework::pax:
