@@ -26,8 +26,10 @@ Result<Expectation> expected_network(const Machine& machine, const std::string&,
   if (over_sockets(metric) && nics.kind != catalog::NicKind::ethernet)
     return no_promise("TCP says nothing about what RDMA reaches on these cards");
   if (number_of(metric, condition::kSize).value_or(kLargeMessage) < kLargeMessage) return no_promise("small messages: their rate decides");
-  const Bandwidth rate = std::min(nics.rate * nics.efficiency, nics.slot.si() > 0 ? nics.slot : nics.rate);
-  return of(rate, fmt::format("{} of a card's {}", significant(nics.efficiency), to_text(nics.rate)));
+  const Bandwidth card = nics.rate * nics.efficiency;
+  if (nics.slot.si() > 0 && nics.slot < card)
+    return of(nics.slot, fmt::format("the slot's {}, below a card's {}", to_text(nics.slot), to_text(nics.rate)));
+  return of(card, fmt::format("{} of a card's {}", significant(nics.efficiency), to_text(nics.rate)));
 }
 
 Result<Expectation> expected_download(const Machine& machine, const std::string&, const Metric& metric) {

@@ -45,8 +45,11 @@ void add_node(std::vector<ValueKind>& out) {
   out.push_back({"pcie.host_link", Form::bandwidth, Needs::same_gpu, "GPU to host where it is not PCIe, one direction, as copies reach",
                  [](const Applied& a) { return a.platform.node.host_link.si(); },
                  [](Applied& a, double v) { a.platform.node.host_link = byte_per_s(v); }});
-  out.push_back({"nics.efficiency", Form::share, Needs::same_nic, "of a card's line rate, as large RDMA messages reach",
-                 [](const Applied& a) { return a.platform.node.nics.efficiency; },
+  out.push_back({"nics.efficiency", Form::share, Needs::same_nic, "of a card's line rate, as large RDMA messages reach through its slot",
+                 [](const Applied& a) {  // a slot narrower than the card is what a measurement meets
+                   const topology::Nics& nics = a.platform.node.nics;
+                   return nics.slot.si() > 0 && nics.rate.si() > 0 ? std::min(nics.efficiency, nics.slot / nics.rate) : nics.efficiency;
+                 },
                  [](Applied& a, double v) { a.platform.node.nics.efficiency = v; }});
 }
 

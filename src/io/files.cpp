@@ -76,7 +76,8 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit) {
   if (::fstat(file.fd, &info) != 0) return system_error(path, "look at", ErrorKind::bad_input);
   if (S_ISDIR(info.st_mode)) return bad_input({path, 0}, "this is a directory, a file was expected");
   const auto too_large = [&] {
-    return bad_input({path, 0}, fmt::format("larger than {} MiB, which is the limit for this kind of file", limit >> 20));
+    return bad_input({path, 0}, fmt::format("larger than {} MiB, which is the limit for this kind of file", limit >> 20),
+                     "check that it is the file you meant; a long table can be given in parts");
   };
   if (info.st_size > limit) return too_large();
   if (S_ISREG(info.st_mode)) {

@@ -4,19 +4,13 @@
 
 #include <cmath>
 
+#include "network/clos_testing.hpp"
+
 namespace trunkline::network {
 namespace {
 
+using testing_clos::leaf_spine;
 using topology::Routing;
-
-ClosSpec leaf_spine(int hosts, int hosts_per_leaf, int spines, Bandwidth rate) {
-  ClosSpec spec;
-  spec.hosts = hosts;
-  spec.hosts_per_leaf = hosts_per_leaf;
-  spec.spines = spines;
-  spec.host_rate = spec.leaf_rate = spec.spine_rate = rate;
-  return spec;
-}
 
 RunOptions routed_by(Routing policy) {
   RunOptions options;

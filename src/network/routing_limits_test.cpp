@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "network/clos_testing.hpp"
 #include "network/fabric_run.hpp"
 #include "network/routing.hpp"
 
@@ -13,12 +14,7 @@ namespace {
 using topology::Routing;
 
 ClosSpec leaf_spine(int hosts, int hosts_per_leaf, int spines) {
-  ClosSpec spec;
-  spec.hosts = hosts;
-  spec.hosts_per_leaf = hosts_per_leaf;
-  spec.spines = spines;
-  spec.host_rate = spec.leaf_rate = spec.spine_rate = gbyte_per_s(10);
-  return spec;
+  return testing_clos::leaf_spine(hosts, hosts_per_leaf, spines, gbyte_per_s(10));
 }
 
 RoutingOptions policy(Routing routing, bool known = true) {

@@ -6,18 +6,15 @@
 #include <map>
 #include <set>
 
+#include "network/clos_testing.hpp"
+
 namespace trunkline::network {
 namespace {
 
 using topology::Routing;
 
 ClosSpec leaf_spine(int hosts, int hosts_per_leaf, int spines) {
-  ClosSpec spec;
-  spec.hosts = hosts;
-  spec.hosts_per_leaf = hosts_per_leaf;
-  spec.spines = spines;
-  spec.host_rate = spec.leaf_rate = spec.spine_rate = gbit_per_s(400);
-  return spec;
+  return testing_clos::leaf_spine(hosts, hosts_per_leaf, spines, gbit_per_s(400));
 }
 
 ClosSpec fat_tree() {
