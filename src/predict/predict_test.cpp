@@ -173,10 +173,15 @@ TEST(Settle, RecomputesNoMoreThanItMust) {
 // Sharding left open: the fastest that fits, so a model that must be shared out is.
 TEST(Settle, ShardsWhatMustBeShared) {
   Job job = job_of(32, "mpt-30b");
+  job.framework = workload::Framework::pytorch_fsdp;
   job.open.sharding = job.open.recompute = true;
   const Prediction p = predicted(job, platform_of("hgx-h100", 4));
   EXPECT_GE(p.job.parallelism.sharding, Sharding::zero2);
   EXPECT_TRUE(p.memory.fits);
+  job.framework = workload::Framework::megatron;  // whose distributed optimizer shares out no gradients and no weights
+  const Prediction distributed = predicted(job, platform_of("hgx-h100", 4));
+  EXPECT_LE(distributed.job.parallelism.sharding, Sharding::zero1);
+  EXPECT_FALSE(distributed.memory.fits);
 }
 
 // `parallelism: auto` finds the fastest that fits, so no stated choice that fits is faster.

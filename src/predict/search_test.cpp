@@ -112,9 +112,11 @@ class BruteForce {
   void shardings(Job job) {
     auto& p = job.parallelism;
     for (const Sharding s : {Sharding::none, Sharding::zero1, Sharding::zero2, Sharding::zero3, Sharding::hsdp}) {
-      const bool fsdp = job.framework == Framework::pytorch_fsdp;
+      const bool fsdp = job.framework == Framework::pytorch_fsdp || job.framework == Framework::torchtitan;
       if (p.dp * p.cp == 1 && s != Sharding::none) continue;
       if (p.pp > 1 && s > Sharding::zero1 && !fsdp) continue;
+      const auto f = job.framework;  // Megatron-Core shares out the optimizer's state alone
+      if ((f == Framework::megatron || f == Framework::nemo) && s > Sharding::zero1) continue;
       p.sharding = s;
       p.shard_group = 0;
       if (s == Sharding::hsdp) {

@@ -30,20 +30,20 @@ Splitting splitting_of(Framework framework) {
     // Data parallelism is all that these wrap around a model.
     case Framework::pytorch_eager:
     case Framework::pytorch_compile:
-    case Framework::pytorch_ddp: return {.within_model = false, .hybrid = false, .shards_stages = false};
+    case Framework::pytorch_ddp: return {.within_model = false, .hybrid = false, .shards_weights = true, .shards_stages = false};
     case Framework::pytorch_fsdp:
-    case Framework::composer_fsdp: return {.within_model = false, .hybrid = true, .shards_stages = true};
+    case Framework::composer_fsdp: return {.within_model = false, .hybrid = true, .shards_weights = true, .shards_stages = true};
     case Framework::torchtitan:
     case Framework::maxtext:
     case Framework::pax:
-    case Framework::ideal: return {.within_model = true, .hybrid = true, .shards_stages = true};
+    case Framework::ideal: return {.within_model = true, .hybrid = true, .shards_weights = true, .shards_stages = true};
     // Their pipelines accumulate whole gradients: only the optimizer is shared out beside them.
-    case Framework::megatron:
     case Framework::megatron_deepspeed:
+    case Framework::internevo: return {.within_model = true, .hybrid = false, .shards_weights = true, .shards_stages = false};
+    case Framework::megatron:
     case Framework::megatron_bridge:
     case Framework::nemo:
-    case Framework::mlperf_nvidia:
-    case Framework::internevo: return {.within_model = true, .hybrid = false, .shards_stages = false};
+    case Framework::mlperf_nvidia: return {.within_model = true, .hybrid = false, .shards_weights = false, .shards_stages = false};
   }
   return {};
 }
@@ -52,7 +52,7 @@ std::vector<Sharding> shardings(Framework framework, int pp, int ranks) {
   if (ranks == 1) return {Sharding::none};
   const Splitting has = splitting_of(framework);
   std::vector<Sharding> out = {Sharding::none, Sharding::zero1};
-  if (pp > 1 && !has.shards_stages) return out;
+  if (!has.shards_weights || (pp > 1 && !has.shards_stages)) return out;
   out.insert(out.end(), {Sharding::zero2, Sharding::zero3});
   if (has.hybrid) out.push_back(Sharding::hsdp);
   return out;

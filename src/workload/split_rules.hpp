@@ -16,9 +16,10 @@ bool holds_stages(const Model& model, int pp, int vpp);
 
 // What a framework offers.
 struct Splitting {
-  bool within_model = true;   // tensor, pipeline, context and expert parallelism
-  bool hybrid = false;        // hsdp: one copy a group of ranks
-  bool shards_stages = true;  // gradients and weights are shared out (zero2, zero3) beside a pipeline too
+  bool within_model = true;    // tensor, pipeline, context and expert parallelism
+  bool hybrid = false;         // hsdp: one copy a group of ranks
+  bool shards_weights = true;  // zero2 and zero3; else the optimizer's state alone (Megatron-Core's distributed optimizer)
+  bool shards_stages = true;   // gradients and weights are shared out (zero2, zero3) beside a pipeline too
 };
 Splitting splitting_of(Framework framework);
 
